@@ -20,7 +20,7 @@ from ltr_metrics._engine.checks import (
     refuse_different_indexes,
     refuse_other_index,
 )
-from ltr_metrics._engine.ids import id_texts, positions_by_text, refuse_ids_of_one_text, spelling_hint
+from ltr_metrics._engine.ids import are_missing, id_texts, positions_by_text, refuse_ids_of_one_text, spelling_hint
 from ltr_metrics.errors import LtrTypeError, LtrValueError, one_line, warn
 
 
@@ -106,16 +106,22 @@ def _object_changes(ids: AnyArray) -> AnyArray:
 def _refuse_missing(
     ids: AnyArray, name: str, row_of: IntArray | None = None, *, what: str = "an id", unit: str = "row"
 ) -> None:
-    if ids.dtype.kind in "fmM":
-        is_missing = ids != ids  # NaN and NaT
-    elif ids.dtype == object:
-        is_missing = np.array([i is None or str(i) == "<NA>" or i != i for i in ids.tolist()], dtype=np.bool_)
-    else:
-        return
-    if is_missing.any():
-        entry = int(is_missing.argmax())
+    missing = are_missing(ids)
+    if missing.any():
+        entry = int(missing.argmax())
         row = entry if row_of is None else int(row_of[entry])
-        raise LtrValueError(f"{name} must have {what} in every {unit}: it is missing at {unit} {row}.")
+        state = "blank" if isinstance(ids[entry], (str, bytes)) else "missing"
+        raise LtrValueError(
+            f"{name} must have {what} in every {unit}: it is {state} at {unit} {row}. Fill it in, or leave out the "
+            "rows without one."
+        )
+
+
+def require_ids(values: Any, name: str, n_rows: int | None = None) -> AnyArray:
+    """Return one id per row as an array, of which none is missing."""
+    ids = as_ids(values, name, n_rows)
+    _refuse_missing(ids, name)
+    return ids
 
 
 def label_codes(values: Any, name: str, ascending: list[Hashable] | None = None) -> tuple[AnyArray, IntArray]:
@@ -127,6 +133,7 @@ def label_codes(values: Any, name: str, ascending: list[Hashable] | None = None)
     labels = as_ids(values, name)
     _refuse_missing(labels, name, what="a label", unit="entry")
     distinct, code = _codes_by_first_appearance(labels, name)
+    refuse_ids_of_one_text(distinct, name)
     ascending = ordered_categories(values) if ascending is None else ascending
     if ascending is None:
         return distinct, code
@@ -199,11 +206,8 @@ def _warn_of_order_by_size(group: Any, sizes: AnyArray) -> None:
 
 def as_document_ids(values: Any, n_rows: int) -> AnyArray:
     """Return one document id per row as text; a missing id is an error."""
-    ids = as_ids(values, "docid", n_rows)
-    _refuse_missing(ids, "docid")
-    if ids.dtype == object:
-        return np.array(list(map(str, ids.tolist())))
-    return np.char.decode(ids, "utf-8") if ids.dtype.kind == "S" else ids.astype(str)
+    ids = require_ids(values, "docid", n_rows)
+    return ids.astype(str) if ids.dtype.kind in "iuU" else np.array(id_texts(ids))
 
 
 def qid_to_group(qid: Any) -> IntArray:

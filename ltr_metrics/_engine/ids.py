@@ -1,8 +1,9 @@
-"""The rule that decides whether two ids of different sources name the same query.
+"""The rule that decides whether two ids of different sources name the same thing.
 
-Sources differ in their types. CSV and TREC files contain text, LETOR and NumPy files contain whole
-numbers, and a column that once had a missing value contains floats. So two ids are the same if they
-have the same text (`id_text`), and ids are sorted by this text (`order_of_ids`).
+An id names a query, a document, a segment or a cluster. Sources differ in their types. CSV and TREC
+files contain text, LETOR and NumPy files contain whole numbers, and a column that once had a
+missing value contains floats. So two ids are the same if they have the same text (`id_text`), and
+ids are sorted by this text (`order_of_ids`). No id may be missing (`are_missing`).
 """
 
 from __future__ import annotations
@@ -16,11 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from ltr_metrics._engine.checks import AnyArray, IntArray
+from ltr_metrics._engine.checks import AnyArray, BoolArray, IntArray
 from ltr_metrics.errors import LtrValueError
 
 _WHOLE = re.compile("0|-?[1-9][0-9]*")
 _ZEROS = re.compile(r"^0+(?=\d)|(?<=\d)\.0+$")
+# What programs write for a missing value. They are text like any other: NA is a country.
+WORDS_FOR_MISSING = frozenset(["NA", "N/A", "#N/A", "<NA>", "nan", "NaN", "NaT", "null", "NULL", "None"])
 
 IdOrder = tuple[int, int, str]
 
@@ -75,6 +78,30 @@ def id_texts(ids: AnyArray | Iterable[object]) -> list[str]:
     return list(map(id_text, ids if kind == "f" else ids.tolist()))  # floats in their own precision
 
 
+def are_missing(ids: AnyArray) -> BoolArray:
+    """Return a mask of the ids that are None, NaN, NaT or pandas' NA, or text without a visible character."""
+    kind = ids.dtype.kind
+    if kind in "fmM":
+        return np.asarray(ids != ids)
+    if kind in "SU":
+        return np.asarray(np.char.isspace(ids) | (ids == ids.dtype.type()))
+    if kind == "O":
+        return np.fromiter(map(is_missing, ids.tolist()), dtype=np.bool_, count=len(ids))
+    return np.zeros(len(ids), dtype=np.bool_)
+
+
+def is_missing(value: Any) -> bool:
+    """Do the same for one id."""
+    if isinstance(value, (str, bytes)):
+        return not value.strip()
+    if value is None or type(value).__name__ == "NAType":  # of pandas
+        return True
+    try:
+        return bool(value != value)
+    except ValueError:  # of an array, which is no id
+        return False
+
+
 def positions_by_text(ids: AnyArray | Sequence[object], owner: str) -> dict[str, int]:
     """Return the position of each id by its text; refuse two ids with one text (7, ``"7"``)."""
     position: dict[str, int] = {}
@@ -84,8 +111,8 @@ def positions_by_text(ids: AnyArray | Sequence[object], owner: str) -> dict[str,
             one, other = (ids[i : i + 1].tolist()[0] if isinstance(ids, np.ndarray) else ids[i] for i in (first, at))
             raise LtrValueError(
                 f"{owner} has the ids {one!r} and {other!r}, which cannot be told apart once they are written as "
-                "text, for example to a CSV file. Give all ids the same type, and if these are two different "
-                "queries, rename one of them."
+                "text, for example to a CSV file. Give all ids the same type, and if these two name different "
+                "things, rename one of them."
             )
     return position
 

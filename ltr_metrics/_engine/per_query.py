@@ -20,7 +20,8 @@ from ltr_metrics._engine.grouping import GroupedRows, label_codes, ordered_categ
 from ltr_metrics._engine.ids import WORDS_FOR_MISSING, id_texts
 from ltr_metrics.errors import LtrTypeError, LtrValueError, one_line, warn
 
-Segmentations = dict[str | None, tuple[list[Hashable], IntArray]]  # name -> segments, and the position of each query's
+Labels = tuple[list[Hashable], IntArray]  # the distinct labels, and the position among them of each query's label
+Segmentations = dict[str | None, Labels]  # by name
 
 
 def weights(rows: GroupedRows, query_weight: Any, sample_weight: Any) -> FloatArray:
@@ -63,7 +64,7 @@ def segmentations(rows: GroupedRows, by: Any) -> Segmentations:
     return {name: labels_of(rows, f"by[{name!r}]", labels) for name, labels in named_columns(by, "by").items()}
 
 
-def labels_of(rows: GroupedRows, name: str, labels: Any) -> tuple[list[Hashable], IntArray]:
+def labels_of(rows: GroupedRows, name: str, labels: Any) -> Labels:
     """Return the distinct labels, and the position among them of each query's label.
 
     The labels are in the order of a categorical, otherwise in order of first appearance.
@@ -83,6 +84,19 @@ def labels_of(rows: GroupedRows, name: str, labels: Any) -> tuple[list[Hashable]
             f"per row ({rows.n_rows} labels). Got {len(code)}."
         )
     return distinct.tolist(), code
+
+
+def warn_of_words_for_missing(kind: str, labelled: Labels, unit: str = "queries") -> None:
+    """Warn if several queries share a segment or cluster whose label is a word for a missing value."""
+    labels, code = labelled
+    for at, label in enumerate(labels):
+        n = int(np.count_nonzero(code == at)) if label in WORDS_FOR_MISSING else 0
+        if n > 1:
+            warn(
+                f"{n:,} {unit} are of one {kind}, {label!r}, which is text like any other. If it stands for a missing "
+                "value, give each of them a label of its own, or leave them out. If it is a label, such as the code of "
+                "a country, ignore this warning."
+            )
 
 
 def _query_codes(rows: GroupedRows, name: str, distinct: list[Hashable], row_codes: IntArray) -> IntArray:

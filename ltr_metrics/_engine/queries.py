@@ -24,7 +24,15 @@ from ltr_metrics._engine.checks import (
     require_option,
 )
 from ltr_metrics._engine.grouping import GroupedRows, as_document_ids
-from ltr_metrics._engine.per_query import Segmentations, labels_of, segmentations, weights
+from ltr_metrics._engine.ids import WORDS_FOR_MISSING
+from ltr_metrics._engine.per_query import (
+    Labels,
+    Segmentations,
+    labels_of,
+    segmentations,
+    warn_of_words_for_missing,
+    weights,
+)
 from ltr_metrics._engine.positions import Positions
 from ltr_metrics._engine.words import Unjudged
 from ltr_metrics.errors import LtrTypeError, LtrValueError, one_line, warn
@@ -88,12 +96,14 @@ class LabelledQueries(GroupedRows):
 
         # 3. Optional values of documents and queries.
         self.docid: AnyArray | None = None if docid is None else as_document_ids(docid, self.n_rows)
+        self.refuse_repeated_documents()
         self.weight: FloatArray | None = None
         if query_weight is not None or sample_weight is not None:
             self.weight = weights(self, query_weight, sample_weight)
         self.columns: dict[str, Any] = {} if columns is None else named_columns(columns, "columns")
         self.segments: Segmentations = {} if by is None else segmentations(self, by)
-        self.cluster: IntArray | None = None if cluster is None else labels_of(self, "cluster", cluster)[1]
+        self.cluster_labels: Labels | None = None if cluster is None else labels_of(self, "cluster", cluster)
+        self.cluster: IntArray | None = None if self.cluster_labels is None else self.cluster_labels[1]
 
         self.has_ids = qid is not None
         self.may_be_swapped = True  # until the first scores have been compared with the labels
@@ -190,8 +200,25 @@ class LabelledQueries(GroupedRows):
         return scores
 
     @cached
-    def warn_of_ids_that_name_no_queries(self) -> None:
-        """Warn once if nearly each row has an id of its own, or all rows have one; sizes say what is meant."""
+    def warn_of_ids(self) -> None:
+        """Warn once of ids that name no queries, and of words for a missing value that several queries share."""
+        self._warn_of_ids_that_name_no_queries()
+        for segments in self.segments.values():
+            warn_of_words_for_missing("segment", segments)
+        if self.cluster_labels is not None:
+            warn_of_words_for_missing("cluster", self.cluster_labels)
+        if self.docid is None:
+            return
+        rows = np.flatnonzero(np.isin(self.docid, list(WORDS_FOR_MISSING)))
+        n_queries = len(np.unique(self.query_of_rows()[rows]))
+        if n_queries > 1:
+            warn(
+                f"{n_queries:,} queries have a document {str(self.docid[rows[0]])!r}, which is text like any other. If "
+                "it stands for missing ids, give these documents ids of their own, or ignore this warning."
+            )
+
+    def _warn_of_ids_that_name_no_queries(self) -> None:
+        """Warn if nearly each row has an id of its own, or all rows have one; sizes say what is meant."""
         n_of_one, ids = int(np.count_nonzero(self.sizes == 1)), ""
         if self.n_queries >= MIN_QUERIES_OF_ONE and 10 * n_of_one > 9 * self.n_queries:
             ids = f"{n_of_one:,} of {self.n_queries:,} queries have one document, like row numbers or document ids"
@@ -254,7 +281,7 @@ class LabelledQueries(GroupedRows):
         self.n_documents = self.sum_by_query(judged)
 
     def refuse_repeated_documents(self) -> None:
-        """Raise an error if a document id occurs twice in a query; called for files only."""
+        """Raise an error if a document id occurs twice in a query, except in an audit, which reports it."""
         if self.docid is None:
             return
         docids = iter(self.docid[self.rows_in_query_order()].tolist())

@@ -18,7 +18,7 @@ from ltr_metrics._engine.checks import (
 )
 from ltr_metrics._engine.grouping import GroupedRows
 from ltr_metrics._engine.ids import positions_by_text, spelling_hint
-from ltr_metrics._engine.per_query import labels_of, segmentations, weights
+from ltr_metrics._engine.per_query import labels_of, segmentations, warn_of_words_for_missing, weights
 from ltr_metrics._engine.plain import plain_ids
 from ltr_metrics._engine.positions import Positions
 from ltr_metrics._engine.words import QueriesOfComparison
@@ -117,7 +117,9 @@ def models_from(
     if cluster is None:
         codes = common_clusters([model.evaluation for model in by_name.values()])
     else:
-        codes = labels_of(rows, "cluster", cluster)[1][kept]
+        labelled = labels_of(rows, "cluster", cluster)
+        warn_of_words_for_missing("cluster", labelled)
+        codes = labelled[1][kept]
     return Models(by_name, codes, n_left_out, n_other_judgments)
 
 
@@ -200,6 +202,8 @@ def _with_options(first: Evaluation, data: dict[str, Any]) -> tuple[Evaluation, 
         first = first.with_fields(weight=weights(rows, data["query_weight"], None))
     if data.get("by") is not None:
         first = first.with_fields(segments=segmentations(rows, data["by"]))
+        for segments in first.segments.values():
+            warn_of_words_for_missing("segment", segments)
     return first, rows
 
 

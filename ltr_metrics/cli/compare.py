@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from ltr_metrics._engine.ids import id_text
 from ltr_metrics.analysis.alignment import metrics_of
 from ltr_metrics.analysis.comparison import Comparison
 from ltr_metrics.analysis.comparison import compare as compare_models
@@ -42,7 +43,7 @@ def _as_csv(comparison: Comparison) -> str:
         return in_csv(comparison.to_pandas())
     tables = [part.to_pandas() for _, _, part in parts]
     for (name, label, _), table in zip(parts, tables, strict=True):
-        table.insert(0, "segment", "" if label is None else str(label))
+        table.insert(0, "segment", "" if label is None else id_text(label))
         table.insert(0, "segmentation", name or "")
     return in_csv(pd.concat(tables, ignore_index=True))
 

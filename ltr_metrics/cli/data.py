@@ -19,7 +19,7 @@ from ltr_metrics._engine.per_query import Segmentations
 from ltr_metrics.cli.options import SCORE_FILES, model_names, refuse, score_file
 from ltr_metrics.errors import LtrKeyError, LtrValueError, naming, warn
 from ltr_metrics.evaluation.batches import evaluate_batches
-from ltr_metrics.evaluation.evaluate import Queries
+from ltr_metrics.evaluation.evaluate import AuditedQueries, Queries
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.io import (
     LetorData,
@@ -33,7 +33,8 @@ from ltr_metrics.io import (
 )
 from ltr_metrics.io.files import without_compression
 from ltr_metrics.io.models import Model, load_model
-from ltr_metrics.io.tables import NAMES_OF_TABLES, is_table
+from ltr_metrics.io.scores import join_scores
+from ltr_metrics.io.tables import AS_TEXT, NAMES_OF_TABLES, is_csv, is_table, with_numbers
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.names import split_names
 from ltr_metrics.metrics.requests import OneMetric, by_name, resolve
@@ -92,10 +93,10 @@ def read_source(arguments: Mapping[str, Any], *, can_repeat_documents: bool = Fa
     """Read tables, LETOR files, or TREC qrels and runs."""
     if arguments["qrels"] is not None or arguments["runs"]:
         return _read_runs(arguments)
-    queries, table, features = read_rows(arguments, can_repeat_documents=can_repeat_documents)
+    queries, table, features = read_rows(arguments, AuditedQueries if can_repeat_documents else Queries)
     if arguments["on"] and not any(map(score_file, arguments["scores"].values())):
         raise LtrValueError("--on needs a table of scores: --scores NAME=FILE.")
-    scores = {name: _scores(table, item, arguments["on"], queries.n_rows) for name, item in arguments["scores"].items()}
+    scores = {name: _scores(table, item, arguments["on"], queries) for name, item in arguments["scores"].items()}
     for name, file in tqdm(arguments["models"].items(), "Scoring with models", disable=None, leave=False):
         scores[name] = load_model(file).predict(features)
     return Source(dict.fromkeys(scores, queries), scores, describe_data(arguments), _origins(arguments), features)
@@ -114,42 +115,48 @@ def describe_data(arguments: Mapping[str, Any]) -> str:
     return ", ".join(map(str, arguments["data"]))
 
 
-def read_rows(arguments: Mapping[str, Any], *, can_repeat_documents: bool = False) -> tuple[Queries, Any, Any]:
+def read_rows(arguments: Mapping[str, Any], kind: type[Queries] = Queries) -> tuple[Queries, Any, Any]:
     """Return the queries of tables or LETOR files, their columns by name, and the features for models."""
     files, by = _data_files(arguments), _segment_columns(arguments)
     columns: dict[str, Any] = {name: arguments.get(name) for name in ("qid", "label", *COLUMN_OPTIONS)}
     table: Any
     if is_table(files[0]):
-        features = table = _read_tables(files, columns, by, arguments)
+        labels, table = _read_tables(files, columns, by, arguments)
+        features = table
     else:
-        table = read_letor(files, **{name: arguments[name] for name in LETOR_OPTIONS})
+        labels = table = read_letor(files, **{name: arguments[name] for name in LETOR_OPTIONS})
         columns = {"label": "label", "qid": "qid", "docid": None if table.docid is None else "docid"}
         features = table.X
     column = {role: None if name is None else np.asarray(table[name]) for role, name in columns.items()}
-    queries = Queries(
+    queries = kind(
         column["label"],
         qid=column["qid"],
         docid=column["docid"],
         sample_weight=column.get("weight"),
-        cluster=column.get("cluster"),
-        by={name: table[name].to_numpy() for name in by} or None,
+        cluster=None if columns.get("cluster") is None else labels[columns["cluster"]].to_numpy(),
+        by={name: labels[name].to_numpy() for name in by} or None,
         columns=table if is_table(files[0]) else None,
     )
-    queries.warn_of_ids_that_name_no_queries()
-    if not can_repeat_documents:
-        queries.refuse_repeated_documents()
+    queries.warn_of_ids()
     _add_count_segments(queries, arguments.get("by", ()))
     return queries, table, features
 
 
-def _read_tables(files: list[Path], columns: Mapping[str, Any], by: list[str], arguments: Mapping[str, Any]) -> Any:
-    """Return the tables as one data frame that has all columns of the command line."""
+def _read_tables(
+    files: list[Path], columns: Mapping[str, Any], by: list[str], arguments: Mapping[str, Any]
+) -> tuple[Any, Any]:
+    """Return the tables as one data frame that has all columns of the command line, twice.
+
+    In the first, the segments and clusters of CSV are text. In the second they are numbers where
+    they can be, because a metric or a model may read them as well.
+    """
     scores = [item for item in arguments.get("scores", {}).values() if not score_file(item)]
-    on = arguments.get("on", [])
-    named = [name for name in (*(columns[role] for role in COLUMN_OPTIONS), *by, *on) if name is not None]
-    text = [*on, *([columns["docid"]] if columns["docid"] is not None else [])]
+    weight = [columns["weight"]] if columns["weight"] is not None else []
+    ids = [name for name in (columns["qid"], columns["docid"], *arguments.get("on", [])) if name is not None]
+    labels = [name for name in dict.fromkeys((columns["cluster"], *by)) if name is not None]
+    named = {"qid": columns["qid"], "label": columns["label"], "columns": [*scores, *weight]}
     try:
-        table = read_table(files, qid=columns["qid"], label=columns["label"], columns=[*scores, *named], text=text)
+        table = read_table(files, **named, text=[*ids, *labels])
     except LtrKeyError as error:
         hint = _file_hint(error, scores)
         for role in ("qid", "label"):
@@ -159,7 +166,8 @@ def _read_tables(files: list[Path], columns: Mapping[str, Any], by: list[str], a
     both = [name for name in COUNT_SEGMENTS if name in arguments.get("by", ()) and name in table]
     if both:
         raise LtrValueError(f"--segment {both[0]} means a count, and also a column of the table. Rename the column.")
-    return table
+    also_numbers = [name for name in labels if name not in ids] if any(map(is_csv, files)) else []
+    return table, with_numbers(table, files, also_numbers)
 
 
 def evaluate_sorted(
@@ -177,15 +185,18 @@ def evaluate_sorted(
     models = {name: load_model(file) for name, file in arguments["models"].items()}
     sources: dict[str, Any] = dict(scores)
     names = {name: arguments[name] for name in ("qid", "label", "docid", "weight")}
+    segments = {name: name for name in by}
     if is_table(files[0]):
         sources |= {name: model.predict for name, model in models.items()}
         features = [name for model in models.values() for name in model.names()]
         needed = resolve(metrics, **policy).needed_columns
         optional = [names["weight"]] if names["weight"] is not None else []
         text = [name for name in (names["qid"], names["docid"], *by) if name is not None]
-        rows: Iterator[Any] = table_batches(
-            files, numbers=[names["label"], *scores.values(), *optional, *needed, *features], text=text
-        )
+        numbers = [names["label"], *scores.values(), *optional, *needed, *features]
+        rows: Iterator[Any] = table_batches(files, numbers=numbers, text=text)
+        as_text = {name: AS_TEXT.format(name) for name in text if name in numbers}
+        names |= {role: as_text.get(names[role], names[role]) for role in ("qid", "docid")}
+        segments |= {name: as_text[name] for name in by if name in as_text}
     else:
         sources |= {name: lambda part, model=model: model.predict(part.X) for name, model in models.items()}
         parts = letor_batches(files, **{name: arguments[name] for name in LETOR_OPTIONS})
@@ -194,7 +205,7 @@ def evaluate_sorted(
         names["docid"], rows = None if first.docid is None else "docid", chain([first], rows)
     rows = tqdm(rows, unit=" batches", disable=None, leave=False)
     try:
-        results = evaluate_batches(rows, scores=sources, metrics=metrics, by=by, **names, **policy)
+        results = evaluate_batches(rows, scores=sources, metrics=metrics, by=segments, **names, **policy)
     except LtrKeyError as error:
         raise LtrKeyError(f"{error}{_file_hint(error, scores.values())}") from None
     return results, _origins(arguments)
@@ -246,7 +257,7 @@ def _refuse_columns(arguments: Mapping[str, Any], kind: str, hint: str = "") -> 
         )
 
 
-def _scores(table: Any, item: str, on: list[str], n_rows: int) -> AnyArray:
+def _scores(table: Any, item: str, on: list[str], queries: Queries) -> AnyArray:
     """Return the scores of a file, or of a column."""
     file = score_file(item)
     if file is None:
@@ -256,7 +267,8 @@ def _scores(table: Any, item: str, on: list[str], n_rows: int) -> AnyArray:
             raise LtrKeyError(f"{error}{_file_hint(error, [item])}") from None
     path, column = file
     if on:
-        return read_scores(path, on={name: np.asarray(table[name]) for name in on}, column=column)
+        ids = {name: np.asarray(table[name]) for name in on}
+        return join_scores(path, ids, column, can_repeat_documents=isinstance(queries, AuditedQueries))
     if column is not None or without_compression(path).suffix.lower() not in SCORE_FILES:
         raise LtrValueError(f"--scores {item} is a table. Name the columns that join it with the data: --on qid,docid.")
     try:
@@ -264,8 +276,10 @@ def _scores(table: Any, item: str, on: list[str], n_rows: int) -> AnyArray:
     except LtrValueError as error:
         hint = " A table with a header needs --on, such as --on qid,docid." if is_table(path) else ""
         raise LtrValueError(f"{error}{hint}") from None
-    if len(scores) != n_rows:
-        raise LtrValueError(f"{path} must have one score per row of the data: {len(scores):,} scores, {n_rows:,} rows.")
+    if len(scores) != queries.n_rows:
+        raise LtrValueError(
+            f"{path} must have one score per row of the data: {len(scores):,} scores, {queries.n_rows:,} rows."
+        )
     return scores
 
 

@@ -6,11 +6,13 @@ import os
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import replace
 from functools import cache
+from itertools import chain
 from typing import Any, get_args
 
 import numpy as np
 
 from ltr_metrics._engine.checks import FloatArray, require_option
+from ltr_metrics._engine.ids import id_text, id_texts, is_missing, positions_by_text
 from ltr_metrics._engine.words import EstimatorOfSlates
 from ltr_metrics.counterfactual.click_metric import additive
 from ltr_metrics.counterfactual.evaluation import ClickEvaluation, diagnose
@@ -155,10 +157,12 @@ def _read(
     def mixed(method: str, rankings: tuple[tuple[Hashable, ...], ...], length: int) -> Method:
         return method_named(method)(rankings, length, **options)
 
+    by_query = _by_text(scores, "ranker_scores")
+    by_query = {query: _by_text(of_query, f"ranker_scores of query {query!r}") for query, of_query in by_query.items()}
     rows: list[tuple[list[int], list[float], list[bool]]] = []
     for location, impression in located(log):
         with naming(location):
-            rows.append((impression.clicks, *_target_slots(impression, scores, estimator, mixed)))
+            rows.append((impression.clicks, *_target_slots(impression, by_query, estimator, mixed)))
     if not rows:
         raise LtrValueError("The log has no impressions.")
     shape = len(rows), max(len(agrees) for *_, agrees in rows)
@@ -169,6 +173,11 @@ def _read(
     return clicks, np.divide(1.0, probability, out=np.zeros(shape), where=agrees & (probability > 0)), probability
 
 
+def _by_text(by_id: Mapping[Any, Any], owner: str) -> dict[str, Any]:
+    """Return the entries by the texts of their ids; refuse two ids with one text."""
+    return dict(zip(positions_by_text(list(by_id), owner), by_id.values(), strict=True))
+
+
 def _target_slots(
     impression: Impression, scores: Mapping[Any, Any], estimator: str, mixed: Any
 ) -> tuple[list[float], list[bool]]:
@@ -177,7 +186,7 @@ def _target_slots(
     All methods but Optimized fill the slots one after the other. So the first slots of a list have
     the distribution of a shorter list.
     """
-    method, documents = impression.method, impression.shown.documents
+    method, documents = impression.method, id_texts(impression.shown.documents)
     if method is None:
         raise LtrValueError("The method is needed for the probability of a list.")
     if method == "optimized" and estimator != "standard":
@@ -185,14 +194,14 @@ def _target_slots(
             "The method optimized chooses whole lists, so the probabilities of their parts are not those of shorter "
             f'lists. Got estimator={estimator!r}: use "standard".'
         )
-    n, rankings = len(documents), tuple(map(tuple, impression.rankings.values()))
+    n, rankings = len(documents), tuple(tuple(id_texts(ranking)) for ranking in impression.rankings.values())
     whole = mixed(method, rankings, impression.length or n)
     if not whole.probability(documents) > 0:
         raise LtrValueError(
             f"{method} cannot display this list. Log the list that was mixed, with its rankings, length and "
             "method_options."
         )
-    target = _target(impression, scores)
+    target = _target(impression.query, rankings, n, scores)
     if estimator == "standard":
         return [whole.probability(target)] * n, [documents == target] * n
     ends = range(1, n + 1)
@@ -200,17 +209,17 @@ def _target_slots(
     return probabilities, [documents[:end] == target[:end] for end in ends]
 
 
-def _target(impression: Impression, scores: Mapping[Any, Any]) -> list[Hashable]:
+def _target(query: Any, rankings: Iterable[Iterable[str]], n: int, scores: Mapping[str, Any]) -> list[str]:
     """Return the list that the ranker would display of the same documents."""
-    of_query = scores.get(impression.query, {})
-    documents = list(dict.fromkeys(one for ranking in impression.rankings.values() for one in ranking))
+    of_query = {} if is_missing(query) else scores.get(id_text(query), {})
+    documents = list(dict.fromkeys(chain.from_iterable(rankings)))
     known = {document: of_query.get(document, np.nan) for document in documents}
     if not np.isfinite(list(known.values())).all() or len(set(known.values())) < len(known):
         raise LtrValueError(
-            f"ranker_scores needs a finite score for each document of the rankings of query {impression.query!r}, "
+            f"ranker_scores needs a finite score for each document of the rankings of query {query!r}, "
             f"without ties. Got {known}."
         )
-    return sorted(documents, key=lambda document: -known[document])[: len(impression.shown.documents)]
+    return sorted(documents, key=lambda document: -known[document])[:n]
 
 
 def _utility_of_slots(one: Metric, n_slots: int) -> FloatArray:

@@ -42,7 +42,7 @@ class Queries(LabelledQueries):
     sample_weight : array-like of shape (n_rows,), optional
         One weight per row; a query's weight is the mean of its row weights.
     docid : array-like of shape (n_rows,), optional
-        Document ids, for ``ties="docid"``.
+        Document ids, for ``ties="docid"``. A document occurs only once in a query.
     retrieved : array-like of bool of shape (n_rows,), optional
         False for a judged document that the system did not return. It has no rank, but it counts in
         the ideal ranking and, if its grade is high enough, among the relevant documents.
@@ -75,8 +75,9 @@ class Queries(LabelledQueries):
     Raises
     ------
     LtrValueError, LtrTypeError
-        If lengths differ, a label is NaN or negative, ids are missing, sizes do not add up, two
-        columns of a table have one name, or both or neither of ``qid`` and ``group`` are given.
+        If lengths differ, a label is NaN or negative, ids or labels are missing or blank, a document
+        is repeated in a query, sizes do not add up, two columns of a table have one name, or both or
+        neither of ``qid`` and ``group`` are given.
 
     See Also
     --------
@@ -146,7 +147,7 @@ class Queries(LabelledQueries):
             For NaN scores, a wrong number of scores, unknown metrics, and labels that a metric is
             not defined on.
         """
-        self.warn_of_ids_that_name_no_queries()
+        self.warn_of_ids()
         request = resolve_once(metrics, ties=ties, no_relevant=no_relevant, convention=convention)
         return self.evaluate_request(y_score, request, n_threads)
 
@@ -237,7 +238,7 @@ def evaluate(
     sample_weight : array-like of shape (n_rows,), optional
         One weight per row; a query's weight is the mean of its row weights.
     docid : array-like of shape (n_rows,), optional
-        Document ids, for ``ties="docid"``.
+        Document ids, for ``ties="docid"``. A document occurs only once in a query.
     retrieved : array-like of bool of shape (n_rows,), optional
         False for a judged document that the system did not return. It has no rank, but it counts in
         the ideal ranking and, if its grade is high enough, among the relevant documents.
@@ -287,6 +288,9 @@ def evaluate(
         numbers from 0 to at most 30, of which a quarter repeat a score of their query. Fractional
         labels, such as click rates, cause no warning with the scores of a model.
 
+        If several queries share a segment, a cluster or a document whose name is a word for a missing
+        value, such as "NA" or "nan", which is text like any other.
+
     See Also
     --------
     Queries : Validate and group labels once, for many evaluations.
@@ -323,7 +327,16 @@ def evaluate(
     )
 
 
-def queries_from(y_true: Any, options: dict[str, Any], function: str, own: Sequence[str] = ()) -> Queries:
+class AuditedQueries(Queries):
+    """Queries that may repeat a document, which an audit reports instead of raising an error."""
+
+    def refuse_repeated_documents(self) -> None:
+        """Accept them."""
+
+
+def queries_from(
+    y_true: Any, options: dict[str, Any], function: str, own: Sequence[str] = (), kind: type[Queries] = Queries
+) -> Queries:
     """Return `Queries` with the options that another function accepts in addition to its own, or those passed."""
     known = list(inspect.signature(LabelledQueries.__init__).parameters)[2:]
     for name in options.keys() - set(known):
@@ -339,8 +352,8 @@ def queries_from(y_true: Any, options: dict[str, Any], function: str, own: Seque
                 f"{unused[0]} to Queries instead."
             )
         return y_true
-    queries = Queries(y_true, **options)
-    queries.warn_of_ids_that_name_no_queries()
+    queries = kind(y_true, **options)
+    queries.warn_of_ids()
     return queries
 
 

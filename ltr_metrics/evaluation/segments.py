@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
-from typing import Any, NoReturn
+from typing import Any
 
 from ltr_metrics._engine.checks import BoolArray
+from ltr_metrics._engine.ids import id_text
 from ltr_metrics._engine.per_query import Segmentations
 from ltr_metrics.errors import LtrKeyError, did_you_mean
 
 
 class Segments(dict[Any, Any]):
-    """The results of the segments by label; of several segmentations, one such dict by name."""
+    """The results of the segments by label; of several segmentations, one such dict by name.
 
-    def __missing__(self, key: Hashable) -> NoReturn:
+    A label is found by its text, too: ``"7"`` is the segment 7.
+    """
+
+    def __missing__(self, key: Hashable) -> Any:
+        by_text = {id_text(label): part for label, part in self.items()}
+        if id_text(key) in by_text:
+            return by_text[id_text(key)]
         known = ", ".join(map(repr, self)) or "none: evaluate with by="
         raise LtrKeyError(f"There is no segment {key!r}.{did_you_mean(str(key), map(str, self))} There are {known}.")
 

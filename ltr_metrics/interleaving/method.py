@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ltr_metrics._engine.checks import FloatArray, require_count
+from ltr_metrics._engine.ids import is_missing
 from ltr_metrics.analysis.settings import seed_from
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 
@@ -242,13 +243,13 @@ def as_documents(name: str, values: Any) -> list[Hashable]:
     seen: set[Hashable] = set()
     for index, document in enumerate(documents):
         try:
-            is_bad = document in seen or document is None or bool(document != document)
-        except TypeError:  # not hashable; pandas' NA is neither equal nor unequal
+            is_bad = document in seen or is_missing(document)
+        except TypeError:  # not hashable
             is_bad = True
         if is_bad:
             raise LtrValueError(
                 f"{name} must be distinct, hashable ids. Got {short(document)} at index {index} (counted from 0), "
-                "which is missing, not hashable or a repetition. List each document once, at its best rank."
+                "which is missing, blank, not hashable or a repetition. List each document once, at its best rank."
             )
         seen.add(document)
     return documents

@@ -11,6 +11,7 @@ from typing import Any, get_args
 import numpy as np
 
 from ltr_metrics._engine.checks import require_option
+from ltr_metrics._engine.ids import id_texts, is_missing
 from ltr_metrics._engine.words import ClusterOfImpressions, InterleavingMethod
 from ltr_metrics.errors import LtrValueError, naming
 from ltr_metrics.interleaving.impressions import Impression, located
@@ -90,15 +91,15 @@ def score(
         models = models or list(impression.rankings)
         with naming(location):
             shown = _shown(impression, models, method_class)
-            rankings = tuple(tuple(impression.rankings[name]) for name in models)
+            rankings = tuple(tuple(id_texts(impression.rankings[name])) for name in models)
             mixed = build(rankings, impression.length or len(shown.documents))
             credit.extend(mixed.credit(shown, impression.clicks).tolist())
             if cluster is not None:
                 labels.append(getattr(impression, cluster))
-                if labels[-1] is None:
+                if is_missing(labels[-1]):
                     raise LtrValueError(
-                        f"Every impression must name its {cluster} if {cluster}s are clusters, and this one has none. "
-                        f"Log it: Impression(..., {cluster}=...)."
+                        f"Every impression must name its {cluster} if {cluster}s are clusters. Here it is "
+                        f"{labels[-1]!r}. Log it: Impression(..., {cluster}=...)."
                     )
     if not models:
         raise LtrValueError("There is no impression to score: the log is empty.")
@@ -107,7 +108,11 @@ def score(
 
 
 def _shown(impression: Impression, models: list[str], method: type[Method]) -> Shown:
-    """Return the list with teams in the order of ``models``, if it can come from this method and these models."""
+    """Return the list, if it can come from this method and these models.
+
+    Its documents are texts, because a log may have 7 in a ranking and "7" in a list. Its teams are
+    in the order of ``models``.
+    """
     rankings, shown = impression.rankings, impression.shown
     if set(rankings) != set(models):
         raise LtrValueError(
@@ -120,7 +125,6 @@ def _shown(impression: Impression, models: list[str], method: type[Method]) -> S
         raise LtrValueError(
             f"The list was mixed by {other}. Score it by that method: {method.__name__} would give wrong credit."
         )
-    if shown.teams is None:
-        return shown
     numbers = [models.index(name) for name in rankings]
-    return Shown(shown.documents, [numbers[team] for team in shown.teams])
+    documents: list[Hashable] = list(id_texts(shown.documents))
+    return Shown(documents, None if shown.teams is None else [numbers[team] for team in shown.teams])

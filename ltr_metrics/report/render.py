@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ltr_metrics._engine.ids import id_texts
 from ltr_metrics.errors import import_extra, one_line
 from ltr_metrics.evaluation import tables
 from ltr_metrics.evaluation.saved import versions
@@ -197,10 +198,10 @@ def as_per_query_csv(report: Report) -> str:
     pd = import_extra("pandas", "report")
     frames = []
     for model, result in report.evaluations.items():
-        frame = result.to_pandas()
+        frame = result.to_pandas().assign(qid=id_texts(result.qid))
         columns: dict[str, Any] = {"model": model} | ({} if result.weight is None else {"weight": result.weight})
         for name, (labels, code) in result.segments.items():
-            columns[name or "segment"] = np.array(labels, dtype=object)[code]
+            columns[name or "segment"] = np.array(id_texts(labels), dtype=object)[code]
         frames.append(pd.concat([pd.DataFrame(columns, index=frame.index), frame], axis=1))
     return in_csv(pd.concat(frames, ignore_index=True))
 

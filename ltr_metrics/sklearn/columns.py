@@ -12,6 +12,7 @@ from sklearn.utils.validation import column_or_1d
 
 from ltr_metrics._engine.checks import AnyArray, as_array, as_numbers, has_named_columns, refuse_repeated_names
 from ltr_metrics._engine.grouping import as_ids
+from ltr_metrics._engine.ids import id_texts
 from ltr_metrics._engine.per_query import refuse_bad_weights
 from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
 
@@ -76,7 +77,7 @@ def queries_of(X: Any, routed: Any, column: str | int, caller: str) -> AnyArray:
     if routed is None:
         return as_ids(values, f"Column {column!r} of X")
     ids = as_ids(routed, "qid")
-    if values is not None and not np.array_equal(ids, as_ids(values, f"Column {column!r} of X")):
+    if values is not None and id_texts(ids) != id_texts(as_ids(values, f"Column {column!r} of X")):
         raise LtrValueError(
             f"{caller} got two different sets of queries, one as qid and one as column {column!r} of X. Pass one of "
             "them, or name the column with qid=..."

@@ -10,6 +10,7 @@ from typing import Any
 
 from ltr_metrics._engine.checks import AnyArray
 from ltr_metrics._engine.grouping import Grouping, group_by_ids
+from ltr_metrics._engine.ids import id_texts
 from ltr_metrics._engine.words import PartOfSearch
 from ltr_metrics.errors import LtrValueError, warn
 from ltr_metrics.evaluation.evaluate import Queries
@@ -59,11 +60,12 @@ def part_of(estimator: Any, X: Any, queries: Queries, labels: AnyArray) -> PartO
     scored = Extents(queries.qid, queries.sizes, queries.sum_by_query(labels))
     if fitted.from_X and steps.pipelines:
         scored = _extents_after_steps(steps, X, labels, queries.n_queries)
-    known = [name for name in scored if name in fitted]
-    cut = [name for name in known if not _same_extent(fitted[name], scored[name])]
+    by_text = dict(zip(id_texts(fitted), fitted.values(), strict=True))
+    known = {name: by_text[text] for name, text in zip(scored, id_texts(scored), strict=True) if text in by_text}
+    cut = [name for name, extent in known.items() if not _same_extent(extent, scored[name])]
     if cut:
         raise LtrValueError(
-            f"Query {cut[0]!r} is on both sides of the split, with {fitted[cut[0]][0]} documents in the training "
+            f"Query {cut[0]!r} is on both sides of the split, with {known[cut[0]][0]} documents in the training "
             f"part and {scored[cut[0]][0]} others here (queries like this: {len(cut):,} of {len(scored):,}). "
             "The model has seen documents of a test query, and the score would be that of a fragment: split with "
             "cv=GroupKFold() and groups=qid. (If these are other queries, give them other ids.)"

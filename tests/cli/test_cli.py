@@ -231,6 +231,25 @@ def test_old_scores_join_by_ids(run: Run, frame: pd.DataFrame) -> None:
     ]
 
 
+@pytest.mark.parametrize("line", [
+    "twice.csv --scores s --docid doc", "twice.csv --scores old.csv --on qid,doc", "twice.txt --scores 1",
+])  # fmt: skip
+def test_repeated_documents_are_refused_except_by_audit(run: Run, line: str) -> None:
+    Path("twice.csv").write_text("qid,doc,label,s\n1,01,1,2\n1,1,0,1\n1,01,0,0\n")
+    Path("old.csv").write_text("qid,doc,old\n1,01,3\n1,1,1\n")
+    Path("twice.txt").write_text("".join(f"0 qid:1 1:{i} # docid = {doc}\n" for i, doc in enumerate(["01", "1", "01"])))
+    commands = ["evaluate", "report --n-resamples 100", "explain --metric map --from lightgbm --to sklearn"]
+    for command in commands + ["evaluate --sorted"] * ("--on" not in line):
+        done = run(f"{command} {line}" + " -m map" * ("explain" not in command))
+        assert done.status == 2
+        assert "A document must occur only once" in done.err
+        assert "'01'" in done.err
+    audit = as_json(run(f"audit {line} --format json -m map"))["data"]
+    assert audit["repeated"] == (
+        None if "--on" in line else {"n_rows": 1, "n_queries": 1, "qid": audit["repeated"]["qid"], "docid": "01"}
+    )
+
+
 def test_saved_results_are_those_of_the_library(run: Run, rows: dict[str, Any], tmp_path: Path) -> None:
     done = run("evaluate data.txt --scores a=1 -m map --save", tmp_path / "one.parquet")
     assert (done.status, done.err) == (0, f"Wrote {tmp_path / 'one.parquet'}.\n")

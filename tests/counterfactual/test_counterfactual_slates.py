@@ -162,3 +162,14 @@ def test_slots_that_the_method_cannot_display_give_a_warning() -> None:
     scores = {"q": {"b": 5.0, "e": 4.0, "d": 3.0, "c": 2.0, "a": 1.0}}
     with pytest.warns(ltr.LtrWarning, match=r"could not display 66.7 % of the ranker's slots"):
         evaluate_slates(drawn(200, 0), scores)
+
+
+def test_ids_of_a_log_and_of_scores_are_the_same_if_they_have_one_text() -> None:
+    rankings: dict[str, Any] = {"old": [7, 8], "new": ["8", "7"]}
+    log = [Impression(rankings, Shown([8.0, "7"]), [0], query=query, method="ppm") for query in (1, "1")]
+    for scores in ({"1": {"8": 2, "7": 1}}, {1: {8: 2, 7: 1}}, {1.0: {8: 2, "7": 1.0}}):
+        assert evaluate_slates(log, scores)["cg"] > 0
+    with pytest.raises(ltr.LtrValueError, match="ranker_scores has the ids 1 and '1', which cannot be told apart"):
+        evaluate_slates(log, {1: {"8": 2, "7": 1}, "1": {"8": 1, "7": 2}})
+    with pytest.raises(ltr.LtrValueError, match="needs a finite score for each document of the rankings of query None"):
+        evaluate_slates([replace(log[0], query=None)], {"None": {"8": 2, "7": 1}})

@@ -16,6 +16,8 @@ import pyarrow as pa
 import pytest
 
 import ltr_metrics as ltr
+from ltr_metrics import counterfactual
+from ltr_metrics.interleaving import ClickModel, simulate
 
 Y, S, GROUP = [0, 1, 2, 0], [0.1, 0.4, 0.3, 0.2], [2, 2]
 NAN = float("nan")
@@ -381,3 +383,74 @@ def test_sizes_by_frequency_are_a_warning(sort: dict[str, bool]) -> None:
 )
 def test_other_sizes_give_no_warning(sizes: Any) -> None:
     assert ltr.group_to_qid(sizes).tolist() == np.repeat(np.arange(len(sizes)), sizes).tolist()
+
+
+# -- values of queries in another order ------------------------------------------------------------
+
+BY_QUERY: dict[str, Any] = {
+    "query_weight": [5.0, 1.0, 3.0], "by": ["a", "b", "a"], "by[...]": ["a", "b", "a"], "cluster": ["u", "v", "w"]
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BY_QUERY)
+def test_an_index_of_a_plain_list_that_holds_the_ids_in_another_order_is_refused(name: str) -> None:
+    """As of groupby(..., as_index=False): values by id, in the order of ids, under the index 0, 1, 2, ..."""
+    qid, values = [2, 2, 0, 0, 1, 1], BY_QUERY[name]
+    by_id = pd.Series(values)
+
+    def evaluate(one: Any, qid: Any = qid) -> ltr.Evaluation:
+        option = {"by": {"seg": one}} if name == "by[...]" else {name: one}
+        return ltr.evaluate([1, 0] * 3, range(6), qid=qid, metrics="mrr", **option)
+
+    message = r"has the index 0, 1, 2, \.\.\. of a plain list, .* which begin with 2\. Pass a dict for values by id, or"
+    for ids in (qid, list(map(str, qid)), np.array(qid, dtype=float)):
+        with pytest.raises(ltr.LtrValueError, match=message):
+            evaluate(by_id, ids)
+    in_order = evaluate(by_id.to_numpy())
+    assert evaluate(pd.Series(values, index=[2, 0, 1])).to_dict() == in_order.to_dict()
+    evaluate(by_id, [0, 0, 1, 1, 2, 2])  # the same ids in their order
+    evaluate(by_id, [7, 7, 5, 5, 6, 6])  # other ids, for which it is no index
+    by_row = pd.DataFrame({"qid": [2, 0, 1], "label": 1, "s": 1.0})  # one document a query: a column of the rows
+    if name != "query_weight":
+        options = {"by": {"seg": by_id}} if name == "by[...]" else {name: by_id}
+        ltr.evaluate(by_row["label"], by_row["s"], qid=by_row["qid"], metrics="mrr", **options)
+    result = ltr.evaluate([1, 0] * 3, range(6), qid=qid, metrics="mrr")
+    with pytest.raises(ltr.LtrValueError, match=message):
+        ltr.compare({"a": result, "b": result}, **({"by": {"seg": by_id}} if name == "by[...]" else {name: by_id}))
+    if name == "cluster":
+        with pytest.raises(ltr.LtrValueError, match=message):
+            ltr.intervals(result, cluster=by_id)
+
+
+# -- repeated documents ----------------------------------------------------------------------------
+
+TWICE: dict[str, Any] = {"qid": [1, 1, 2, 2], "docid": ["a", "b", "c", "c"]}
+TABLE = {"label": Y, "s": S} | TWICE
+OF_DOCUMENTS: dict[str, Any] = {
+    "evaluate": lambda: ltr.evaluate(Y, S, metrics="mrr", **TWICE),
+    "Queries": lambda: ltr.Queries(Y, **TWICE),
+    "numbers and their texts": lambda: ltr.Queries(Y, qid=TWICE["qid"], docid=objects(7, 8, 7, "7")),
+    "numbers of two types": lambda: ltr.Queries(Y, qid=TWICE["qid"], docid=objects(7, 8, 7, 7.0)),
+    "compare": lambda: ltr.compare({"a": S, "b": S}, Y, metrics="mrr", **TWICE),
+    "explain_difference": lambda: ltr.explain_difference(Y, S, metric="ndcg", a="lightgbm", b="trec_eval", **TWICE),
+    "identify_convention": lambda: ltr.identify_convention(Y, S, metric="ndcg", value=0.5, **TWICE),
+    "churn": lambda: ltr.churn(S, S, **TWICE),
+    "rank_changes": lambda: ltr.rank_changes(Y, S, S, **TWICE),
+    "evaluate_batches": lambda: ltr.evaluate_batches([TABLE], scores={"s": "s"}, docid="docid", metrics="mrr"),
+    "simulate": lambda: simulate(Y, {"a": S, "b": S}, method="ppm", clicks=ClickModel.informational(3), **TWICE),
+    "clicks": lambda: counterfactual.evaluate([0, 1, 1, 0], S, propensity=[1, 1, 1, 1], metrics="dcg", **TWICE),
+}
+
+
+@pytest.mark.parametrize("function", OF_DOCUMENTS)
+def test_a_document_occurs_once_in_a_query(function: str) -> None:
+    with pytest.raises(ltr.LtrValueError, match=r"only once in a query\. '[c7]' is at row 2 .* and again at row 3"):
+        OF_DOCUMENTS[function]()
+
+
+def test_audits_report_repeated_documents_instead() -> None:
+    assert ltr.audit(Y, {"s": S}, metrics="mrr", **TWICE).data.repeated == {
+        "n_rows": 1, "n_queries": 1, "qid": 2, "docid": "c"
+    }  # fmt: skip
+    assert ltr.tie_audit(Y, S, metrics="mrr", **TWICE)["mrr"].n_tied_queries == 0
+    assert ltr.Queries(Y, qid=[1, 1, 2, 2], docid=["a", "b", "a", "b"]).n_queries == 2  # in two queries

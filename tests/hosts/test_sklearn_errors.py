@@ -67,6 +67,14 @@ def test_fit(message: str, data: Any, estimator: Any, options: dict[str, Any], f
         QueryRanker(estimator, **options).fit(*data, **fit)
 
 
+def test_queries_of_other_types_are_the_same_if_they_have_one_text() -> None:
+    text = FRAME.assign(qid=FRAME["qid"].astype(str))
+    model = QueryRanker(Ridge()).fit(FRAME, y, qid=text["qid"])  # the column has integers
+    part = text["qid"].duplicated(keep="last").to_numpy()  # all documents of each query but the last
+    with pytest.raises(ltr.LtrValueError, match="is on both sides of the split"):
+        make_scorer("mrr")(model, text[part], y[part])
+
+
 def stops(kind: str, *parts: str, callbacks: Any = None, **settings: Any) -> Any:
     """An estimator, what is passed to its fit, and the message that names what stops."""
     fit = {name.removeprefix("fit__"): settings.pop(name) for name in list(settings) if name.startswith("fit__")}

@@ -44,7 +44,7 @@ def lines(path: Path, *objects: object) -> Path:
 
 @pytest.mark.parametrize("suffix", ["", ".gz"])
 def test_a_log_comes_back_as_it_was(tmp_path: Path, suffix: str) -> None:
-    odd = Impression({"ü": ["1", 10**30, ""], "new": [], "x": [2.5, "a\n"]}, Shown(["", 2.5], [0, 2]), [1], 7, 3.0)
+    odd = Impression({"ü": ["1", 10**30, "-"], "new": [], "x": [2.5, "a\n"]}, Shown(["-", 2.5], [0, 2]), [1], 7, 3.0)
     log = [odd, replace(odd, query="3", user=3), *made("ppm", 50), *made("team_draft", 3)]
     path = tmp_path / f"log.jsonl{suffix}"
     write_impressions(path, iter(log))
