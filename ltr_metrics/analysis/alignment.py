@@ -112,7 +112,8 @@ def models_from(
             if reference.fingerprint is None:  # as results from a search; the first run that has one replaces it
                 reference = reference.with_fields(fingerprint=ordered.fingerprint)
             values = {one: ordered.per_query[one] for one in names}
-            aligned.append(reference.with_fields(cluster=ordered.cluster).with_values(values))
+            own = {name: getattr(ordered, name) for name in ("cluster", "counted_as_one")}
+            aligned.append(reference.with_fields(**own).with_values(values))
         by_name[name] = _averaged(aligned, names)
     if cluster is None:
         codes = common_clusters([model.evaluation for model in by_name.values()])
@@ -254,12 +255,20 @@ def _aligned(who: str, run: Evaluation, reference: Evaluation, names: list[str],
             ("higher_is_better", name not in run.lower_is_better, name not in reference.lower_is_better),
         ):
             _require_same(who, option, value, expected, f"in {name}")
+        if reference.weight is not None:  # otherwise such a query counts as 1 in both
+            is_one, expected_one = (name in one.policy.weighs_undefined_as_one for one in (run, reference))
+            _require_same(
+                who, "weighs_undefined_as_one", is_one, expected_one, f"a choice of the convention, in {name}"
+            )
         if np.isinf(run.per_query[name]).any():
             raise LtrValueError(f"{who} has an infinite value in {name}, so there is no difference. Evaluate again.")
     if run.qid is not reference.qid and run.qid.tolist() != reference.qid.tolist():
         run = take_queries(run, _positions(who, run, reference))
     _refuse_other_data(who, run, reference)
-    if not is_reweighted and not same_arrays(run.weight, reference.weight):
+    if is_reweighted:
+        with naming(who):
+            return run.under_weights(reference.weight, names)
+    if not same_arrays(run.weight, reference.weight):
         raise LtrValueError(
             f"{who} has different query weights from the other models, which have "
             f"{'none' if reference.weight is None else 'their own'}. Pass weights for all models: query_weight=."

@@ -18,7 +18,7 @@ from ltr_metrics._engine.words import ConventionName, NoRelevant, TiePolicy, Unj
 from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
 from ltr_metrics.evaluation.compute import compute_values
 from ltr_metrics.evaluation.fingerprint import Fingerprint
-from ltr_metrics.evaluation.result import Evaluation
+from ltr_metrics.evaluation.result import Evaluation, weights_above_0
 from ltr_metrics.metrics.conventions import Convention
 from ltr_metrics.metrics.requests import Metrics, Policy, Request, resolve_once
 
@@ -173,9 +173,9 @@ class Queries(LabelledQueries):
                 once(metric.warn_of_labels, self)
         threads = n_threads_for(self.n_rows, n_threads)
         per_query = compute_values(self, scores, request, threads)
-        _apply_no_relevant(self, per_query, request.policy)
+        counted_as_one = _apply_no_relevant(self, per_query, request.policy)
         with np.errstate(invalid="ignore"):  # of infinite values, which are refused next
-            result = _evaluation(self, per_query, request)
+            result = _evaluation(self, per_query, request, counted_as_one)
         _refuse_infinite(result)
         return result
 
@@ -357,7 +357,12 @@ def queries_from(
     return queries
 
 
-def _evaluation(queries: LabelledQueries, per_query: dict[str, FloatArray], request: Request) -> Evaluation:
+def _evaluation(
+    queries: LabelledQueries,
+    per_query: dict[str, FloatArray],
+    request: Request,
+    counted_as_one: dict[str, BoolArray],
+) -> Evaluation:
     return Evaluation.of(
         per_query,
         request.asked,
@@ -370,6 +375,7 @@ def _evaluation(queries: LabelledQueries, per_query: dict[str, FloatArray], requ
         cluster=queries.cluster,
         fingerprint=Fingerprint.of(queries),
         lower_is_better=request.lower_is_better,
+        counted_as_one=counted_as_one,
     )
 
 
@@ -399,7 +405,11 @@ def _weights(queries: LabelledQueries, request: Request) -> FloatArray | None:
     return weight
 
 
-def _apply_no_relevant(queries: LabelledQueries, per_query: dict[str, FloatArray], policy: Policy) -> None:
+def _apply_no_relevant(
+    queries: LabelledQueries, per_query: dict[str, FloatArray], policy: Policy
+) -> dict[str, BoolArray]:
+    """Replace undefined values in place; return, by metric, the queries that count as an unweighted 1."""
+    counted_as_one: dict[str, BoolArray] = {}
     for name, values in per_query.items():
         no_relevant = policy.no_relevant_for(name)
         if no_relevant == "skip":
@@ -416,18 +426,7 @@ def _apply_no_relevant(queries: LabelledQueries, per_query: dict[str, FloatArray
             )
         elif not isinstance(no_relevant, str):
             values[undefined] = no_relevant
-            if name in policy.weighs_undefined_as_one and queries.weight is not None:
-                values[undefined] /= _weights_above_0(queries, undefined, name, policy.convention)
-
-
-def _weights_above_0(queries: LabelledQueries, undefined: BoolArray, name: str, convention: str) -> FloatArray:
-    """Return the weights of undefined queries, by which the system's mean does not multiply their 1."""
-    weight: FloatArray = queries.weight[undefined]  # type: ignore[index]
-    if not weight.all():
-        query = queries.qid[np.flatnonzero(undefined)[weight.argmin()]]
-        raise LtrValueError(
-            f"{convention} adds an unweighted 1 to its {name} for query {query}, which has no relevant document, "
-            "although the weight of this query is 0. No value per query can reproduce this. Leave the query out, or "
-            "pass no_relevant=1 for the weighted mean."
-        )
-    return weight
+            if name in policy.weighs_undefined_as_one:
+                values[undefined] /= weights_above_0(queries.weight, undefined, queries.qid, name, policy.convention)
+                counted_as_one[name] = undefined
+    return counted_as_one

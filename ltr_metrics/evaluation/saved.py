@@ -31,6 +31,7 @@ FORMAT = 2
 KEY = b"ltr_metrics"  # of the header in the file's metadata
 RESERVED = ("qid", "documents", "relevant", "weight", "cluster", "fingerprint")
 SEGMENT = "by:{}"
+COUNTED_AS_ONE = "counted as one:{}"  # by metric
 
 
 def save(path: str | os.PathLike[str], result: Evaluation, about: Mapping[str, Any] | None = None) -> None:
@@ -61,6 +62,7 @@ def save(path: str | os.PathLike[str], result: Evaluation, about: Mapping[str, A
         "fingerprint": None if fingerprint is None else fingerprint.of_query,
         **result.per_query,
         **{SEGMENT.format(number): code for number, (_, code) in enumerate(result.segments.values())},
+        **{COUNTED_AS_ONE.format(name): is_one for name, is_one in result.counted_as_one.items()},
     }
     table = pyarrow.table({name: column for name, column in columns.items() if column is not None})
     table = table.replace_schema_metadata({KEY: json.dumps(header).encode()})
@@ -153,6 +155,11 @@ def _evaluation(column: dict[str, AnyArray], header: dict[str, Any]) -> Evaluati
         fingerprint=None if hashes is None else Fingerprint(lambda: hashes, header["unjudged"]),
         lower_is_better=frozenset(header["lower_is_better"]),
         cluster=column.get("cluster"),
+        counted_as_one={
+            name: column[COUNTED_AS_ONE.format(name)]
+            for name in header["metrics"]
+            if COUNTED_AS_ONE.format(name) in column
+        },
     )
 
 

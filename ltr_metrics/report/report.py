@@ -118,7 +118,8 @@ class Report:
         rows = []
         for metric in self.first:
             for model, result in self.evaluations.items():
-                values = result.per_query[metric][~np.isnan(result.per_query[metric])]
+                values = result.values_under(None, metric)
+                values = values[~np.isnan(values)]
                 quantiles = np.quantile(values, QUANTILES) if len(values) else [np.nan] * len(QUANTILES)
                 row = {"metric": metric, "model": model, "mean": result.mean[metric]}
                 if model in self.intervals:

@@ -18,6 +18,8 @@ from scipy import stats
 import ltr_metrics as ltr
 from ltr_metrics.analysis.comparison import COLUMNS
 from ltr_metrics.analysis.inference import correct
+from ltr_metrics.evaluation.parts import concat_evaluations
+from ltr_metrics.report import summarize
 
 METRICS = ["ndcg@10", "map", "err@10"]
 FEW = {"n_resamples": 400}
@@ -142,6 +144,75 @@ def test_weights_count_everywhere_and_the_plain_numbers_stand_beside(case: Case)
         assert row.plain == dataclasses.replace(plain[row.metric, row.model], p_adjusted=row.plain.p_adjusted)
         assert row.ci_low != row.plain.ci_low
     assert (comparison.to_dict()["weighted"], plain.to_dict()["weighted"]) == (True, False)
+
+
+WEIGHTS: list[Any] = [None, [1, 0.01, 1], [2, 3, 4], [5, 0.5, 2]]
+
+
+@pytest.mark.parametrize("convention", ["lightgbm", "xgboost"])
+@pytest.mark.parametrize("before", WEIGHTS)
+def test_an_unweighted_one_of_a_host_counts_as_one_under_any_weights(
+    before: Any, convention: Any, tmp_path: Path
+) -> None:
+    """Of the queries, the second has no relevant document. LightGBM adds 1 for it, and divides by all weights."""
+    y, qid, options = [1, 0, 0, 0, 2, 0], [1, 1, 2, 2, 3, 3], {"metrics": "ndcg@10"}
+    scores = {"a": [0.1, 0.9, 0.3, 0.2, 0.1, 0.5], "b": [0.9, 0.1, 0.3, 0.2, 0.5, 0.1]}
+    perfect_or_not = {"a": np.array([1 / np.log2(3), 1, 1 / np.log2(3)]), "b": np.ones(3)}
+
+    def of_host(name: str, weight: Any) -> float:
+        w = np.ones(3) if weight is None else np.array(weight)
+        return float((np.where([True, False, True], w, 1) * perfect_or_not[name]).sum() / w.sum())
+
+    results = {}
+    for name, of_model in scores.items():
+        result = ltr.evaluate(y, of_model, qid=qid, query_weight=before, convention=convention, **options)
+        parts = [result.subset([1, 2]), result.subset([3])]
+        concat_evaluations(parts).save(tmp_path / name)
+        results[name] = ltr.load_result(tmp_path / name)
+        assert result["ndcg@10"] == pytest.approx(of_host(name, before), rel=1e-12)
+    for now in WEIGHTS[1:]:
+        options |= {"query_weight": now, "n_resamples": 100}
+        new_scores: Any = {"y_true": y, "qid": qid, "convention": convention}
+        for models, others in (
+            (results, {}), ({"a": results["a"], "b": scores["b"]}, new_scores), (scores, new_scores),
+            ({"a": [results["a"]] * 2, "b": results["b"]}, {}), (results, {"queries": "common"}),
+        ):  # fmt: skip
+            row = ltr.compare(models, **others, **options)["ndcg@10"]
+            assert (row.baseline_mean, row.mean) == pytest.approx([of_host(name, now) for name in "ab"], rel=1e-12)
+            plain = row.plain
+            assert plain is not None
+            assert (plain.baseline_mean, plain.mean) == pytest.approx([of_host(n, None) for n in "ab"], rel=1e-12)
+    logs = np.log(perfect_or_not["a"]) @ (np.ones(3) if before is None else np.array(before))
+    expected = np.exp(logs / (3 if before is None else sum(before)))
+    assert results["a"].geometric_mean("ndcg@10") == pytest.approx(expected, rel=1e-12)
+    report = summarize(
+        ltr.Queries(y, qid=qid, query_weight=before), {"a": scores["a"]}, convention=convention, metrics=["ndcg@10"]
+    )
+    assert report.means()[0]["q95"] <= 1
+
+
+def test_an_unweighted_one_that_no_weights_or_values_can_give_is_refused() -> None:
+    y, s, qid = [1, 0, 0, 0], [1, 2, 1, 2], [1, 1, 2, 2]
+    options: dict[str, Any] = {"qid": qid, "metrics": "ndcg_exp@10", "ties": "stable"}
+    host = ltr.evaluate(y, s, convention="lightgbm", query_weight=[1, 2], **options)
+    with pytest.raises(
+        ltr.LtrValueError, match="unweighted 1 to its ndcg_exp@10 for query 2, .* weight of this query is 0"
+    ):
+        ltr.compare({"a": host, "b": host}, query_weight=[1, 0])
+    other_tool = ltr.Evaluation.from_per_query({"qid": [1, 2], "ndcg@10": [0.5, 1]}, convention="lightgbm")
+    with pytest.raises(
+        ltr.LtrValueError, match="result of 'a'.*cannot be used with other weights: lightgbm counts a query"
+    ):
+        ltr.compare({"a": other_tool, "b": other_tool}, query_weight=[1, 2])
+    assert ltr.compare({"a": other_tool, "b": other_tool}, **FEW)["ndcg_exp@10"].difference == 0
+    for no_relevant in ("skip", 0):  # leaves no 1 to count
+        own = dataclasses.replace(ltr.CONVENTIONS["lightgbm"], name="own", no_relevant=no_relevant)
+        result = ltr.evaluate(y, s, convention=own, query_weight=[1, 2], **options)
+        row = ltr.compare({"a": result, "b": result}, query_weight=[4, 1], **FEW)["ndcg_exp@10"]
+        assert row.mean == pytest.approx(1 / np.log2(3) / (1 if no_relevant == "skip" else 5 / 4))
+    plain = ltr.evaluate(y, s, no_relevant=1, query_weight=[1, 2], **options)  # counts 1, and not 1 / weight
+    with pytest.raises(ltr.LtrValueError, match="weighs_undefined_as_one=False, but the other models with .*=True"):
+        ltr.compare({"a": host, "b": plain})
 
 
 def test_queries_that_are_copies_count_once_as_clusters() -> None:
