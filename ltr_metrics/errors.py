@@ -12,7 +12,10 @@ import re
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from typing_extensions import Self  # of typing from Python 3.11 on
 
 # C0 and C1 controls but the line break, line and paragraph separators, controls of the direction of text, and halves of
 # surrogate pairs, which stand for bytes of a file's name that are no text.
@@ -40,7 +43,58 @@ def one_line(name: object) -> str:
     return printable(name).replace("\n", "\\n")
 
 
-class LtrError(Exception):
+class Argument(str):
+    """The name of an argument in a message, with its value if the message gives one.
+
+    As text, it is Python's word. The command line prints the option that stands for it.
+
+    Examples
+    --------
+    >>> from ltr_metrics.errors import Argument
+    >>> for one in (Argument("by"), Argument("by", ...), Argument("ties", "stable"), Argument("by", key="device")):
+    ...     print(one)
+    by
+    by=
+    ties="stable"
+    by['device']
+    """
+
+    name: str
+    value: Any  # None if the message names only the argument, ... for any value
+    key: str | None  # of a mapping
+
+    def __new__(cls, name: str, value: Any = None, *, key: str | None = None) -> Self:
+        """Write the argument as Python does."""
+        of_key = "" if key is None else f"[{key!r}]"
+        text = "" if value is ... else f'"{value}"' if isinstance(value, str) else repr(value)
+        of_value = "" if value is None else f"={text}"
+        argument = super().__new__(cls, f"{name}{of_key}{of_value}")
+        argument.name, argument.value, argument.key = name, value, key
+        return argument
+
+
+class InPython(str):
+    """A part of a message, such as a remedy, that is of use in Python only."""
+
+
+class InParts:
+    """The message of an error or a warning in parts: plain text, and what the command line says in its own words.
+
+    Parameters
+    ----------
+    *parts : str
+        Text, `Argument` or `InPython`. As text, the message is that of Python.
+    """
+
+    def __init__(self, *parts: str) -> None:
+        super().__init__("".join(parts))  # type: ignore[call-arg]  # of the exception that is the other base
+        self.parts = parts
+
+    def __str__(self) -> str:
+        return printable("".join(self.parts))
+
+
+class LtrError(InParts, Exception):
     """Base of every error that a caller of this package can cause.
 
     Each message says what is wrong, where (row, query, file and line), the rule, the value and the
@@ -62,9 +116,6 @@ class LtrError(Exception):
     ...     print(type(error).__name__)
     LtrValueError
     """
-
-    def __str__(self) -> str:
-        return printable(super().__str__())
 
 
 class LtrValueError(LtrError, ValueError):
@@ -127,9 +178,6 @@ class LtrKeyError(LtrValueError, KeyError):
     LtrKeyError
     """
 
-    def __str__(self) -> str:  # KeyError shows the repr of its message, which hides line breaks and quotes
-        return printable(self.args[0])
-
 
 class MissingExtraError(LtrError, ImportError):
     """An optional dependency is not installed; the message has the pip line.
@@ -148,12 +196,40 @@ class MissingExtraError(LtrError, ImportError):
     Examples
     --------
     >>> import ltr_metrics as ltr
-    >>> print(ltr.MissingExtraError("scipy", "report"))
-    scipy is needed here and is not installed: pip install 'ltr_metrics[report]'
+    >>> print(ltr.MissingExtraError("scipy", "report"))  # doctest: +ELLIPSIS
+    scipy is needed here and is not installed: pip install ...
     """
 
     def __init__(self, package: str, extra: str) -> None:
-        super().__init__(f"{package} is needed here and is not installed: pip install 'ltr_metrics[{extra}]'")
+        super().__init__(f"{package} is needed here and is not installed: pip install {_installable(extra)}")
+        self._given = package, extra
+
+    def __reduce__(self) -> tuple[type, tuple[str, str]]:  # other processes raise it too
+        return type(self), self._given
+
+
+def _installable(extra: str) -> str:
+    """Return what pip installs an extra from: where this installation came from, since a name may be anybody's."""
+    import json  # only for those who lack a package
+    import shlex
+    from importlib.metadata import PackageNotFoundError, distribution
+    from pathlib import Path
+    from urllib.parse import unquote, urlsplit
+
+    try:
+        installed = distribution("ltr_metrics")
+    except PackageNotFoundError:  # a checkout on Python's path
+        return shlex.quote(f"{Path(PACKAGE).parent}[{extra}]")
+    origin = json.loads(installed.read_text("direct_url.json") or "{}")
+    url, version_control = origin.get("url"), origin.get("vcs_info")
+    if url is None:  # from a package index, where pip keeps this version and adds what the extra needs
+        return shlex.quote(f"ltr_metrics[{extra}]=={installed.version}")
+    if version_control is not None:
+        return shlex.quote(f"ltr_metrics[{extra}] @ {version_control['vcs']}+{url}@{version_control['commit_id']}")
+    if not url.startswith("file:"):
+        return shlex.quote(f"ltr_metrics[{extra}] @ {url}")
+    option = "-e " if origin.get("dir_info", {}).get("editable") else ""
+    return option + shlex.quote(f"{unquote(urlsplit(url).path)}[{extra}]")
 
 
 def import_extra(module: str, extra: str) -> Any:
@@ -170,7 +246,7 @@ def import_extra(module: str, extra: str) -> Any:
         raise MissingExtraError(module.partition(".")[0], extra) from error
 
 
-class LtrWarning(UserWarning):
+class LtrWarning(InParts, UserWarning):
     """A legal input whose result is probably not what was meant; the message has the remedy.
 
     See Also
@@ -197,15 +273,15 @@ def naming(what: str) -> Iterator[None]:
     try:
         yield
     except (LtrValueError, LtrTypeError) as error:
-        raise type(error)(f"{what}: {error}") from error
+        raise type(error)(f"{what}: ", *error.parts) from error
 
 
-def warn(message: str) -> None:
+def warn(*parts: str) -> None:
     """Warn from the line outside this package that led here."""
     level, frame = 1, inspect.currentframe()
     while frame is not None and frame.f_code.co_filename.startswith((PACKAGE, functools.__file__)):
         level, frame = level + 1, frame.f_back
-    warnings.warn(printable(message), LtrWarning, stacklevel=level)
+    warnings.warn(LtrWarning(*parts), stacklevel=level)
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -8,12 +8,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from decimal import Decimal
+from numbers import Real
 from typing import Any, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
+from ltr_metrics.errors import Argument, InPython, LtrTypeError, LtrValueError, did_you_mean
 
 W = TypeVar("W", bound=str)
 
@@ -22,24 +23,28 @@ IntArray = npt.NDArray[np.intp]
 BoolArray = npt.NDArray[np.bool_]
 AnyArray = npt.NDArray[Any]
 
+OF_COLUMNS = InPython(" Pass one column of it, or .ravel() if it has only one.")
+OF_LISTS = InPython(" If each entry is a query, concatenate them, and pass their lengths as group.")
 LARGEST_EXACT_INTEGER = 2**53  # beyond it float64 merges neighbouring integers
 
 
 def as_vector(values: Any, name: str, n_rows: int | None = None) -> AnyArray:
     """Return ``values`` as a one-dimensional array of any dtype, with ``n_rows`` entries if that is given."""
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
-        raise LtrValueError(f"{name} must have no masked entries; drop them or fill them with a value first.")
-    if isinstance(values, (str, bytes, Mapping, AbstractSet)) or not hasattr(values, "__len__"):
-        raise LtrTypeError(f"{name} must be a sequence with one entry per row, got {_kind(values)}.")
-    array = as_array(values, name)
+        raise LtrValueError(name, " must have no masked entries; drop them or fill them with a value first.")
+    is_sequence = hasattr(values, "__len__") and not isinstance(values, (str, bytes, Mapping, AbstractSet))
+    array = as_array(values, name) if is_sequence else np.asarray(None)
+    if not array.ndim:
+        raise LtrTypeError(name, f" must be an array or a list, got {_kind(values)}.")
     if array.ndim != 1:
-        raise LtrValueError(
-            f"{name} must be one-dimensional with one entry per row, got shape {array.shape}. Pass one column of it, "
-            "or .ravel() if it has only one."
-        )
+        remedy = OF_LISTS if isinstance(values, (list, tuple)) else OF_COLUMNS
+        raise LtrValueError(name, f" must be one-dimensional, got shape {array.shape}.", remedy)
     if n_rows is not None and len(array) != n_rows:
         raise LtrValueError(
-            f"{name} must have one entry per row like y_true: got {len(array)} entries for {n_rows} rows."
+            name,
+            " must have one entry per row like ",
+            Argument("y_true"),
+            f": got {len(array)} entries for {n_rows} rows.",
         )
     return array
 
@@ -48,13 +53,14 @@ def as_array(values: Any, name: str) -> AnyArray:
     """Return the values as an array, without a copy if they are one already."""
     try:
         return np.asarray(values)
-    except ValueError as error:  # rows of different lengths
-        raise LtrTypeError(f"{name} must be a flat sequence with one entry per row: {error}") from None
+    except ValueError:  # rows of different lengths
+        raise LtrTypeError(name, " must be one-dimensional, got entries of different lengths.", OF_LISTS) from None
     except (TypeError, RuntimeError) as error:  # of cupy and torch
         raise LtrTypeError(
-            f"{name} must be an array that NumPy can read. Its library says: {error} Copy an array of a graphics card, "
-            "with a gradient, or of a type that NumPy lacks to one that NumPy has, for example by .get() or "
-            ".detach().cpu().float().numpy()."
+            name,
+            f" must be an array that NumPy can read. Its library says: {error} Copy an array of a graphics card, with "
+            "a gradient, or of a type that NumPy lacks to one that NumPy has, for example by .get() or "
+            ".detach().cpu().float().numpy().",
         ) from error
 
 
@@ -66,7 +72,7 @@ def as_numbers(values: Any, name: str, n_rows: int | None = None) -> npt.NDArray
     if array.dtype.kind in "US":
         array = array.astype(object)  # whose text is named in the error
     if array.dtype.kind not in "biufO":
-        raise LtrTypeError(f"{name} must be numbers, got dtype {array.dtype}.")
+        raise LtrTypeError(name, f" must be numbers, got dtype {array.dtype}.")
     if array.dtype.kind in "iuO":
         _refuse_inexact(array, name)
     return array.astype(np.float64)
@@ -104,16 +110,18 @@ def _refuse_inexact(array: AnyArray, name: str) -> None:
         if wrong:  # one bad cell makes a column text: name that cell, and not the numbers above it
             row = next((row for row in wrong if not is_number_text(values[row])), wrong[0])
             raise LtrTypeError(
-                f"{name} must be numbers without missing values: got {values[row]!r} at row {row}."
-                f"{decimal_hint(values[row])} Convert the column, or drop the rows."
+                name,
+                f" must be numbers without missing values: got {values[row]!r} at row {row}."
+                f"{decimal_hint(values[row])} Convert the column, or drop the rows.",
             )
         array = np.array([value if _is_exact(value) else 0 for value in array.tolist()])
     if not array.size or -LARGEST_EXACT_INTEGER <= array.min() <= array.max() <= LARGEST_EXACT_INTEGER:
         return
     row = next(row for row, value in enumerate(array.tolist()) if abs(value) > LARGEST_EXACT_INTEGER)
     raise LtrValueError(
-        f"{name} must not hold integers beyond 2**53, which float64 cannot keep apart: got {array[row]} at row {row}. "
-        "Pass their ranks instead."
+        name,
+        f" must not hold integers beyond 2**53, which float64 cannot keep apart: got {array[row]} at row {row}. Pass "
+        "their ranks instead.",
     )
 
 
@@ -122,10 +130,15 @@ def as_flags(values: Any, name: str, n_rows: int) -> BoolArray:
     array = as_vector(values, name, n_rows)
     if array.dtype == np.bool_:
         return array
-    bad = ~np.isin(as_numbers(array, name), (0, 1))
+    if array.dtype.kind in "iuf":
+        bad = ~np.isin(array, (0, 1))
+    else:
+        bad = np.array(
+            [not (isinstance(one, (Real, np.bool_)) and float(one) in (0, 1)) for one in array.tolist()], dtype=np.bool_
+        )
     if bad.any():
         row = int(bad.argmax())
-        raise LtrTypeError(f"{name} must be True or False for each row: got {array[row]} at row {row}.")
+        raise LtrTypeError(name, f" must be True or False for each row: got {array[row]} at row {row}.")
     return array.astype(np.bool_)
 
 
@@ -138,7 +151,7 @@ def named_columns(table: Any, name: str) -> dict[str, Any]:
     """Return a table's columns by name; names are text, and each name has one column."""
     if not has_named_columns(table):
         raise LtrTypeError(
-            f'{name} must map names to columns, for example {{"margin": ...}}, or be a table. Got {_kind(table)}.'
+            name, f' must map names to columns, for example {{"margin": ...}}, or be a table. Got {_kind(table)}.'
         )
     keys = refuse_repeated_names(table, name)
     columns = (column for _, column in table.items()) if hasattr(table, "items") else map(table.__getitem__, keys)
@@ -151,8 +164,9 @@ def refuse_repeated_names(table: Any, name: str) -> list[Any]:
     for repeated, n_columns in Counter(map(str, keys)).most_common(1):
         if n_columns > 1:
             raise LtrValueError(
-                f"{name} must have one column for each name, which is text: {repeated!r} names {n_columns} columns. "
-                "Rename or drop all of them but one."
+                name,
+                f" must have one column for each name, which is text: {repeated!r} names {n_columns} columns. Rename "
+                "or drop all of them but one.",
             )
     return keys
 
@@ -199,12 +213,13 @@ def require_option(name: str, value: object, allowed: Sequence[W]) -> W:
     """Return ``value`` if it is one of the allowed words, or raise an error that lists them."""
     if not isinstance(value, str) or value not in allowed:
         hint = did_you_mean(value, allowed) if isinstance(value, str) else ""
-        raise LtrValueError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {value!r}.{hint}")
+        raise LtrValueError(Argument(name), f" must be one of {', '.join(map(repr, allowed))}; got {value!r}.{hint}")
     return cast("W", value)
 
 
 def _kind(value: object) -> str:
-    return "None" if value is None else f"a {type(value).__name__}"
+    name = type(value).__name__
+    return "None" if value is None else f"{'an' if name[0].lower() in 'aeio' else 'a'} {name}"
 
 
 def same_arrays(one: AnyArray | None, other: AnyArray | None) -> bool:
@@ -218,7 +233,7 @@ def require_count(name: str, value: Any, at_least: int = 1, note: str = "") -> i
     ``note`` follows the rule in the message.
     """
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < at_least:
-        raise LtrValueError(f"{name} must be a whole number of at least {at_least}{note}. Got {value!r}.")
+        raise LtrValueError(Argument(name), f" must be a whole number of at least {at_least}{note}. Got {value!r}.")
     return int(value)
 
 
@@ -226,7 +241,7 @@ def require_fraction(name: str, value: Any, example: float) -> float:
     """Return a number between 0 and 1, both excluded, or raise an error with an example."""
     is_number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
     if not is_number or not 0 < value < 1:
-        raise LtrValueError(f"{name} must be a number between 0 and 1, such as {example:g}. Got {value!r}.")
+        raise LtrValueError(Argument(name), f" must be a number between 0 and 1, such as {example:g}. Got {value!r}.")
     return float(value)
 
 

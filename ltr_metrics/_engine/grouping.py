@@ -21,7 +21,7 @@ from ltr_metrics._engine.checks import (
     refuse_other_index,
 )
 from ltr_metrics._engine.ids import are_missing, id_texts, positions_by_text, refuse_ids_of_one_text, spelling_hint
-from ltr_metrics.errors import LtrTypeError, LtrValueError, one_line, warn
+from ltr_metrics.errors import Argument, LtrTypeError, LtrValueError, one_line, warn
 
 
 class Grouping(NamedTuple):
@@ -66,8 +66,9 @@ def _refuse_inexact_floats(ids: AnyArray, name: str) -> None:
     if is_inexact.any():
         row = int(is_inexact.argmax())
         raise LtrValueError(
-            f"{name} must not hold {ids.dtype} ids as large as {ids[row]:.0f} at row {row}, because neighbouring ids "
-            "are then stored as one number. Keep ids as integers or text."
+            name,
+            f" must not hold {ids.dtype} ids as large as {ids[row]:.0f} at row {row}, because neighbouring ids are "
+            "then stored as one number. Keep ids as integers or text.",
         )
 
 
@@ -81,12 +82,12 @@ def group_by_ids(ids: AnyArray) -> Grouping:
     run_size = np.diff(np.append(run_start, len(ids)))
     run_ids = ids[run_start]
     if run_ids.dtype.kind not in "iu":
-        _refuse_missing(run_ids, "qid", run_start)
+        _refuse_missing(run_ids, Argument("qid"), run_start)
     elif (run_ids[1:] > run_ids[:-1]).all():  # ascending ids: each run is a query
         return Grouping(run_ids, None, run_size)
-    names, run_code = _codes_by_first_appearance(run_ids, "qid")
+    names, run_code = _codes_by_first_appearance(run_ids, Argument("qid"))
     if run_ids.dtype.kind not in "iuU":  # different values of these kinds have different texts
-        refuse_ids_of_one_text(names, "qid")
+        refuse_ids_of_one_text(names, Argument("qid"))
     if len(names) == len(run_start):
         return Grouping(names, None, run_size)
     sizes = np.bincount(run_code, weights=run_size).astype(np.intp)
@@ -99,7 +100,7 @@ def _object_changes(ids: AnyArray) -> AnyArray:
     try:
         return np.fromiter(map(operator.ne, listed[1:], listed), dtype=np.bool_, count=max(0, len(listed) - 1))
     except (TypeError, ValueError):  # pandas' NA is neither equal nor unequal, and arrays are not ids
-        _refuse_missing(ids, "qid")
+        _refuse_missing(ids, Argument("qid"))
         return np.ones(max(0, len(listed) - 1), dtype=np.bool_)
 
 
@@ -112,8 +113,9 @@ def _refuse_missing(
         row = entry if row_of is None else int(row_of[entry])
         state = "blank" if isinstance(ids[entry], (str, bytes)) else "missing"
         raise LtrValueError(
-            f"{name} must have {what} in every {unit}: it is {state} at {unit} {row}. Fill it in, or leave out the "
-            "rows without one."
+            name,
+            f" must have {what} in every {unit}: it is {state} at {unit} {row}. Fill it in, or leave out the rows "
+            "without one.",
         )
 
 
@@ -154,7 +156,7 @@ def _codes_by_first_appearance(ids: AnyArray, name: str) -> tuple[AnyArray, IntA
         try:
             code = {value: at for at, value in enumerate(dict.fromkeys(ids.tolist()))}
         except TypeError as error:
-            raise LtrTypeError(f"{name} must be hashable: {error}.") from None
+            raise LtrTypeError(name, f" must be hashable: {error}.") from None
         distinct = np.empty(len(code), dtype=object)
         distinct[:] = list(code)
         return distinct, np.fromiter(map(code.__getitem__, ids.tolist()), dtype=np.intp, count=len(ids))
@@ -206,7 +208,7 @@ def _warn_of_order_by_size(group: Any, sizes: AnyArray) -> None:
 
 def as_document_ids(values: Any, n_rows: int) -> AnyArray:
     """Return one document id per row as text; a missing id is an error."""
-    ids = require_ids(values, "docid", n_rows)
+    ids = require_ids(values, Argument("docid"), n_rows)
     return ids.astype(str) if ids.dtype.kind in "iuU" else np.array(id_texts(ids))
 
 
@@ -311,8 +313,9 @@ class GroupedRows(Cache):
                 f"{'both' if group is not None else 'neither'}."
             )
         if n_rows == 0:
-            raise LtrValueError("y_true is empty: there is no query to evaluate.")
-        grouping = group_by_ids(as_ids(qid, "qid", n_rows)) if group is None else group_by_sizes(group, n_rows)
+            raise LtrValueError(Argument("y_true"), " must not be empty: there is no query to evaluate.")
+        ids = None if qid is None else as_ids(qid, Argument("qid"), n_rows)
+        grouping = group_by_sizes(group, n_rows) if ids is None else group_by_ids(ids)
         self.qid, self.order, self.sizes = grouping
         self.starts = grouping.starts
         self.rows_are_queries = False
@@ -360,14 +363,14 @@ class GroupedRows(Cache):
         """
         by_id = dict(values.items())
         if len(by_id) < len(values):
-            raise LtrValueError(f"{name} must have one entry per query: its index holds an id twice.")
+            raise LtrValueError(name, " must have one entry per query: its index holds an id twice.")
         keys, entries = list(by_id), list(by_id.values())
         position, texts = positions_by_text(keys, name), id_texts(self.qid)
         missing = next((at for at, text in enumerate(texts) if text not in position), None)
         if missing is not None:
             qid = self.qid[missing : missing + 1].tolist()[0]
             hint = spelling_hint([qid], keys)
-            raise LtrValueError(f"{name} has no entry for query {qid!r}. Every query needs an entry.{hint}")
+            raise LtrValueError(name, f" has no entry for query {qid!r}. Every query needs an entry.{hint}")
         return [entries[position[text]] for text in texts]
 
     def refuse_other_index(self, name: str, column: Any) -> None:

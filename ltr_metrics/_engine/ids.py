@@ -110,9 +110,10 @@ def positions_by_text(ids: AnyArray | Sequence[object], owner: str) -> dict[str,
         if first != at:
             one, other = (ids[i : i + 1].tolist()[0] if isinstance(ids, np.ndarray) else ids[i] for i in (first, at))
             raise LtrValueError(
-                f"{owner} has the ids {one!r} and {other!r}, which cannot be told apart once they are written as "
-                "text, for example to a CSV file. Give all ids the same type, and if these two name different "
-                "things, rename one of them."
+                owner,
+                f" has the ids {one!r} and {other!r}, which cannot be told apart once they are written as text, for "
+                "example to a CSV file. Give all ids the same type, and if these two name different things, rename "
+                "one of them.",
             )
     return position
 

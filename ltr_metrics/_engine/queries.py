@@ -35,7 +35,7 @@ from ltr_metrics._engine.per_query import (
 )
 from ltr_metrics._engine.positions import Positions
 from ltr_metrics._engine.words import Unjudged
-from ltr_metrics.errors import LtrTypeError, LtrValueError, one_line, warn
+from ltr_metrics.errors import Argument, InPython, LtrTypeError, LtrValueError, one_line, warn
 
 if TYPE_CHECKING:
     from typing_extensions import Self  # of typing from Python 3.11 on
@@ -46,6 +46,8 @@ HIGHEST_USUAL_GRADE = 30  # of a grade scale; LightGBM's default gains end here,
 MIN_QUERIES_OF_ONE = 20  # of fewer queries, all may have one document
 MIN_ROWS_OF_ONE_QUERY = 200  # fewer rows may be one query
 COUNTABLE_GRADES = 256  # integer grades below this are counted instead of sorted
+Y_TRUE, Y_SCORE = Argument("y_true"), Argument("y_score")
+SWAPPED = ("Did you swap ", Y_TRUE, " and ", Y_SCORE, "?", InPython(" Labels come first."))
 
 
 def has_flag(grade_index: AnyArray, flags: BoolArray) -> BoolArray:
@@ -75,7 +77,7 @@ class LabelledQueries(GroupedRows):
         by: Any = None,
         cluster: Any = None,
     ) -> None:
-        labels = as_numbers(y_true, "y_true")
+        labels = as_numbers(y_true, Y_TRUE)
         of_rows = {"sample_weight": sample_weight, "docid": docid, "retrieved": retrieved, "judged": judged}
         super().__init__(len(labels), group, y_true=y_true, qid=qid, **of_rows)
 
@@ -100,9 +102,9 @@ class LabelledQueries(GroupedRows):
         self.weight: FloatArray | None = None
         if query_weight is not None or sample_weight is not None:
             self.weight = weights(self, query_weight, sample_weight)
-        self.columns: dict[str, Any] = {} if columns is None else named_columns(columns, "columns")
+        self.columns: dict[str, Any] = {} if columns is None else named_columns(columns, Argument("columns"))
         self.segments: Segmentations = {} if by is None else segmentations(self, by)
-        self.cluster_labels: Labels | None = None if cluster is None else labels_of(self, "cluster", cluster)
+        self.cluster_labels: Labels | None = None if cluster is None else labels_of(self, Argument("cluster"), cluster)
         self.cluster: IntArray | None = None if self.cluster_labels is None else self.cluster_labels[1]
 
         self.has_ids = qid is not None
@@ -188,14 +190,15 @@ class LabelledQueries(GroupedRows):
                 "with their sign changed (-positions), and retrieved=False for documents without a position."
             )
         self.refuse_other_index("y_score", y_score)
-        scores = as_numbers(y_score, "y_score", self.n_rows)
+        scores = as_numbers(y_score, Y_SCORE, self.n_rows)
         if self.may_be_swapped:
             self.may_be_swapped = False
             if _look_like_scores(self.grades, self.n_rows) and _look_like_grades(scores, self.query_of_rows()):
                 warn(
-                    f"y_true has {len(self.grades):,} different labels in {self.n_rows:,} rows, like scores, and "
-                    f"y_score has only whole numbers from 0 to {scores.max():g}, like grades: did you swap y_true and "
-                    "y_score? Labels come first. If you did not swap them, ignore this warning."
+                    f"The labels have {len(self.grades):,} different values in {self.n_rows:,} rows, like scores, and "
+                    f"the scores are only whole numbers from 0 to {scores.max():g}, like grades. ",
+                    *SWAPPED,
+                    " If you did not swap them, ignore this warning.",
                 )
         return scores
 
@@ -226,51 +229,50 @@ class LabelledQueries(GroupedRows):
             ids = f"All {self.n_rows:,} rows are of 1 query, {one_line(self.qid[0])}"
         if ids and self.has_ids:
             warn(
-                f"{ids}. Rows with one id are ranked together, so check that qid names the queries. If it does, pass "
-                "the sizes of the queries as group instead of qid, or silence this warning: "
-                "warnings.filterwarnings('ignore', category=ltr_metrics.LtrWarning)."
+                f"{ids}. Rows with one id are ranked together, so check that ",
+                Argument("qid"),
+                " names the queries.",
+                InPython(
+                    " If it does, pass the sizes of the queries as group instead of qid, or silence this warning: "
+                    "warnings.filterwarnings('ignore', category=ltr_metrics.LtrWarning)."
+                ),
             )
 
-    def refuse_nan_scores(self, scores: AnyArray, name: str = "y_score", flags: str = "retrieved") -> None:
-        """Raise an error if the score of a ranked row is NaN.
-
-        ``name`` and ``flags`` are the arguments that hold the scores and the retrieved flags.
-        """
+    def refuse_nan_scores(self, scores: AnyArray, name: str = Y_SCORE) -> None:
+        """Raise an error if the score of a ranked row is NaN; ``name`` is what messages call the scores."""
         is_nan = np.isnan(scores) if self.retrieved is None else np.isnan(scores) & self.retrieved
-        remedy = (
-            "A NaN has no rank. Find out why the model returned it (a diverged training, a feature out of range), or "
-            f"drop the row (in Python, {flags} may also be False there)."
-        )
-        self._refuse_rows(f"{name} must not be NaN", scores, is_nan, remedy)
+        cause = "Find out why the model returned it (a diverged training, a feature out of range), or drop the row"
+        remedy = f"A NaN has no rank. {cause}", InPython(", or pass retrieved=False there"), "."
+        self._refuse_rows((name, " must not be NaN"), scores, is_nan, *remedy)
 
     # -- checks of the labels --------------------------------------------------------------------
 
     def _checked_labels(self, labels: AnyArray) -> AnyArray:
         """Return the labels, 0 where not judged; raise an error if a label is not a grade."""
         if self.judged is not None:
-            rule = "y_true must not be above 0 where judged is False"
+            rule = Y_TRUE, " must not be above 0 where judged is False"
             self._refuse_rows(rule, labels, ~self.judged & (labels > 0), "A document with a grade is judged.")
             labels = np.where(self.judged, labels, labels.dtype.type(0))
         if not np.isfinite(labels).all():
-            remedy = (
-                "Rows without a judgment can be dropped, so that the documents below them move up, or get the label "
-                "0 (in Python, you can pass judged=False for them instead), so that they keep their rank. The two "
-                "remedies give different means."
+            remedy: tuple[str, ...] = (
+                "Rows without a judgment can be dropped, so that the documents below them move up, or get the label 0",
+                InPython(" or judged=False"),
+                ", so that they keep their rank. The two remedies give different means.",
             )
-            self._refuse_rows("y_true must be finite", labels, ~np.isfinite(labels), remedy)
+            self._refuse_rows((Y_TRUE, " must be finite"), labels, ~np.isfinite(labels), *remedy)
         if labels.min() < 0:
-            remedy = "Shift the grades so that the lowest is 0."
+            remedy = ("Shift the grades so that the lowest is 0.",)
             if _look_like_scores(np.unique(labels), len(labels)):
-                remedy = "Labels like these are scores: did you swap y_true and y_score? Labels come first."
-            self._refuse_rows("y_true must not be negative", labels, labels < 0, remedy)
+                remedy = "Labels like these are scores. ", *SWAPPED
+            self._refuse_rows((Y_TRUE, " must not be negative"), labels, labels < 0, *remedy)
         return labels
 
-    def _refuse_rows(self, rule: str, values: AnyArray, is_bad: BoolArray, remedy: str = "") -> None:
+    def _refuse_rows(self, rule: tuple[str, ...], values: AnyArray, is_bad: BoolArray, *remedy: str) -> None:
         """Raise an error that names the first row of a mask, if it has any."""
         if is_bad.any():
             row = int(is_bad.argmax())
-            alike = f"(rows like this: {int(is_bad.sum()):,})"
-            raise LtrValueError(f"{rule}: got {values[row]} at {self.where(row)} {alike}. {remedy}".rstrip())
+            found = f": got {values[row]} at {self.where(row)} (rows like this: {int(is_bad.sum()):,})."
+            raise LtrValueError(*rule, found, *(" ",) * bool(remedy), *remedy)
 
     def _drop_unjudged(self, labels: AnyArray, judged: BoolArray) -> None:
         """Keep the condensed list: unjudged rows are not documents, not even in the ideal one."""
@@ -300,10 +302,11 @@ class LabelledQueries(GroupedRows):
     def column(self, name: str) -> FloatArray:
         """Return one of the option ``columns``, checked the first time that a metric needs it."""
         values = self.columns[name]
-        self.refuse_other_index(f"columns[{name!r}]", values)
-        column = as_numbers(values, f"columns[{name!r}]", self.n_rows).astype(np.float64)
+        what = Argument("columns", key=name)
+        self.refuse_other_index(what, values)
+        column = as_numbers(values, what, self.n_rows).astype(np.float64)
         is_read = np.True_ if self.retrieved is None else self.retrieved
-        self._refuse_rows(f"columns[{name!r}] must be finite", column, ~np.isfinite(column) & is_read)
+        self._refuse_rows((what, " must be finite"), column, ~np.isfinite(column) & is_read)
         return np.where(is_read, column, 0.0)
 
 

@@ -36,7 +36,7 @@ from ltr_metrics._engine.cache import cached
 from ltr_metrics._engine.checks import AnyArray, BoolArray, IntArray
 from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics._engine.words import TiePolicy
-from ltr_metrics.errors import LtrValueError
+from ltr_metrics.errors import Argument, LtrValueError
 
 KeyArray = npt.NDArray[np.int64]
 
@@ -118,7 +118,14 @@ def _values_that_order_ties(queries: LabelledQueries, ties: TiePolicy) -> AnyArr
     if ties == "best":
         return np.asarray(queries.grade_index.dtype.type(len(queries.grades)) - queries.grade_index)
     if queries.docid is None:
-        raise LtrValueError('ties="docid" needs document ids: pass docid=, or use ties="stable" for input order.')
+        raise LtrValueError(
+            Argument("ties", "docid"),
+            ", which a convention may set, needs document ids: pass ",
+            Argument("docid", ...),
+            ", or use ",
+            Argument("ties", "stable"),
+            " for input order.",
+        )
     return queries.docid_descending
 
 

@@ -159,8 +159,8 @@ def not_evaluated(metric: str, data_name: str | None, logged: Iterable[str], whe
     """Return the error of a callback whose metric is not in the host's log."""
     return LtrValueError(
         f"early_stopping watches {metric}{'' if data_name is None else f' of {data_name!r}'}, which is not evaluated. "
-        f"There is {', '.join(logged) or 'nothing'}. Pass the metric to {where}. If you passed a convention there, "
-        "pass it here too."
+        f"Evaluated here: {', '.join(logged) or 'no metric on any validation set'}. Pass the metric to {where}. If you "
+        "passed a convention there, pass it here too."
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any, get_args
 from ltr_metrics._engine.checks import require_option
 from ltr_metrics._engine.words import NameStyle
 from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
+from ltr_metrics.evaluation.by_metric import ByMetric
 from ltr_metrics.metrics.requests import Request, name_of
 
 Names = NameStyle | Mapping[Any, str]
@@ -95,15 +96,14 @@ def _names_as_asked(request: Request) -> dict[str, str]:
 def _names_of_mapping(request: Request, names: Mapping[Any, str]) -> dict[str, str]:
     logged = {str(metric): str(metric) for metric in request.metrics}
     for key, name in names.items():
-        metric = name_of(key)
-        canonical = metric if metric in logged else request.asked.get(metric)
-        if canonical is None:
-            known = dict.fromkeys([*request.asked, *logged])
+        canonical = ByMetric(logged, request.asked).canonical(key)
+        if canonical not in logged:
+            metric, known = name_of(key), dict.fromkeys([*request.asked, *logged])
             raise LtrValueError(
                 f"names has {metric!r}, which is not evaluated.{did_you_mean(metric, known)} A key is a metric as you "
                 f"asked for it, or its canonical name. Here: {', '.join(known)}."
             )
         if not isinstance(name, str) or not name:
-            raise LtrTypeError(f"names must map metrics to text that is not empty. Got {name!r} for {metric!r}.")
+            raise LtrTypeError(f"names must map metrics to text that is not empty. Got {name!r} for {name_of(key)!r}.")
         logged[canonical] = name
     return logged

@@ -22,7 +22,7 @@ from ltr_metrics._engine.per_query import labels_of, segmentations, warn_of_word
 from ltr_metrics._engine.plain import plain_ids
 from ltr_metrics._engine.positions import Positions
 from ltr_metrics._engine.words import QueriesOfComparison
-from ltr_metrics.errors import LtrKeyError, LtrTypeError, LtrValueError, did_you_mean, naming
+from ltr_metrics.errors import Argument, LtrKeyError, LtrTypeError, LtrValueError, did_you_mean, naming
 from ltr_metrics.evaluation.evaluate import queries_from
 from ltr_metrics.evaluation.fingerprint import differing
 from ltr_metrics.evaluation.result import Evaluation, take_queries
@@ -118,7 +118,7 @@ def models_from(
     if cluster is None:
         codes = common_clusters([model.evaluation for model in by_name.values()])
     else:
-        labelled = labels_of(rows, "cluster", cluster)
+        labelled = labels_of(rows, Argument("cluster"), cluster)
         warn_of_words_for_missing("cluster", labelled)
         codes = labelled[1][kept]
     return Models(by_name, codes, n_left_out, n_other_judgments)
@@ -159,7 +159,7 @@ def names_in(result: Evaluation, metrics: Metrics | None) -> list[str]:
     """Return the canonical names of the requested metrics, by default all of a result."""
     keys = list(result.per_query) if metrics is None else [metrics] if isinstance(metrics, (str, Metric)) else metrics
     if not isinstance(keys, Iterable) or not (keys := list(keys)):
-        raise LtrTypeError(f"metrics must be a name, a metric, or several of them. Got {metrics!r}.")
+        raise LtrTypeError(Argument("metrics"), f" must be a name, a metric, or several of them. Got {metrics!r}.")
     return list(dict.fromkeys(name_in(result, key) for key in keys))
 
 
@@ -187,7 +187,7 @@ def _refuse_unused(options: dict[str, Any]) -> None:
     unused = [name for name, value in options.items() if value is not None and name not in OPTIONS_OF_RESULTS]
     if unused:
         raise LtrTypeError(
-            f"{unused[0]} is not used in a comparison of results of evaluate: leave it out, or pass scores."
+            Argument(unused[0]), " is not used in a comparison of results of evaluate: leave it out, or pass scores."
         )
 
 
@@ -197,8 +197,9 @@ def _with_options(first: Evaluation, data: dict[str, Any]) -> tuple[Evaluation, 
     if data.get("query_weight") is not None:
         if first.policy.mean_over != "queries":
             raise LtrValueError(
-                f"query_weight cannot be used with results whose means are over {first.policy.mean_over}: it would "
-                "replace their weights. Leave it out, and weight the queries in each evaluation."
+                Argument("query_weight"),
+                f" cannot be used with results whose means are over {first.policy.mean_over}: it would replace their "
+                "weights. Leave it out, and weight the queries in each evaluation.",
             )
         first = first.with_fields(weight=weights(rows, data["query_weight"], None))
     if data.get("by") is not None:
@@ -247,7 +248,7 @@ def _aligned(who: str, run: Evaluation, reference: Evaluation, names: list[str],
     for name in names:
         if name not in run.per_query:
             raise LtrValueError(
-                f"{who} lacks {name}; it has {', '.join(run.per_query)}. Name metrics that all results have: metrics=."
+                f"{who} lacks {name}; it has {', '.join(run.per_query)}. Name metrics that all results have."
             )
         for option, value, expected in (
             ("ties", run.policy.ties, reference.policy.ties),
@@ -271,7 +272,7 @@ def _aligned(who: str, run: Evaluation, reference: Evaluation, names: list[str],
     if not same_arrays(run.weight, reference.weight):
         raise LtrValueError(
             f"{who} has different query weights from the other models, which have "
-            f"{'none' if reference.weight is None else 'their own'}. Pass weights for all models: query_weight=."
+            f"{'none' if reference.weight is None else 'their own'}. Pass weights for all models."
         )
     return run
 
@@ -279,8 +280,11 @@ def _aligned(who: str, run: Evaluation, reference: Evaluation, names: list[str],
 def _require_same(who: str, option: str, value: object, expected: object, note: str) -> None:
     if value != expected:
         raise LtrValueError(
-            f"{who} was evaluated with {option}={value!r}, but the other models with {option}={expected!r} ({note}), "
-            "so their numbers are not comparable. Evaluate all models with the same options."
+            f"{who} was evaluated with ",
+            Argument(option, value),
+            ", but the other models with ",
+            Argument(option, expected),
+            f" ({note}), so their numbers are not comparable. Evaluate all models with the same options.",
         )
 
 
@@ -291,10 +295,12 @@ def _positions(who: str, run: Evaluation, reference: Evaluation) -> IntArray:
     extra = [run.plain_qid[at] for text, at in positions.items() if text not in expected]
     if missing or extra:
         parts = [f"lacks {_some(missing)}"] * bool(missing) + [f"has {_some(extra)} in addition"] * bool(extra)
-        common = "" if len(missing) == len(expected) else ', or compare those that all have: queries="common"'
+        common = ", or compare those that all have: ", Argument("queries", "common")
+        same = " Evaluate all models on the same queries", *(() if len(missing) == len(expected) else common), "."
+        hint = spelling_hint(extra, missing)
         raise LtrValueError(
-            f"{who} has different queries from the other models: of {reference.n_queries:,} it {' and '.join(parts)}."
-            f"{spelling_hint(extra, missing) or f' Evaluate all models on the same queries{common}.'}"
+            f"{who} has different queries from the other models: of {reference.n_queries:,} it {' and '.join(parts)}.",
+            *((hint,) if hint else same),
         )
     return np.array([positions[text] for text in expected], dtype=np.intp)
 
@@ -311,12 +317,14 @@ def _refuse_other_data(who: str, run: Evaluation, reference: Evaluation) -> None
         counts, expected_counts = (
             f"{one.n_documents[at]:,} documents, {one.n_relevant[at]:,} relevant" for one in (run, reference)
         )
-        common = "" if is_other.all() else ', or leave these queries out: queries="common"'
+        common = () if is_other.all() else (", or leave these queries out: ", Argument("queries", "common"))
         same = run.COMPARABLE if run.COMPARABLE != Evaluation.COMPARABLE else reference.COMPARABLE
         raise LtrValueError(
             f"{who} has different data from the other models: the judged documents or their grades differ in "
             f"{_some(plain_ids(reference.qid[is_other]))} (query {reference.plain_qid[at]!r} has {counts} here, and "
-            f"{expected_counts} in the other models). Evaluate all models {same}{common}."
+            f"{expected_counts} in the other models). Evaluate all models {same}",
+            *common,
+            ".",
         )
 
 
@@ -351,13 +359,12 @@ def require_a_sample(result: Evaluation, cluster: IntArray | None, what: str) ->
     if result.n_queries < 2:
         raise LtrValueError(f"There is one query only, and {what} needs two or more to estimate how queries vary.")
     if result.weight is not None and not result.weight.any():
-        raise LtrValueError(
-            "All query weights are 0: no query counts. Leave query_weight out, or give some queries a weight."
-        )
+        raise LtrValueError("All query weights are 0: no query counts. Give some queries a weight, or pass no weights.")
     if cluster is not None and (cluster == cluster[0]).all():
         raise LtrValueError(
             f"All {len(cluster):,} queries are of one cluster, and {what} needs two or more to estimate how they vary. "
-            "Pass other labels as cluster=, or evaluate more clusters."
+            "Use "
+            "other labels, or evaluate more clusters."
         )
 
 
@@ -369,6 +376,6 @@ def common_clusters(results: Iterable[Evaluation]) -> IntArray | None:
         if not n_pairs == len(np.unique(clusters[0])) == len(np.unique(other)):
             raise LtrValueError(
                 "The results have different clusters: two queries are of one cluster in one result, and of two in "
-                "another. Evaluate all models with the same clusters, or pass labels to the comparison: cluster=."
+                "another. Evaluate all models with the same clusters, or pass cluster labels to the comparison."
             )
     return clusters[0] if clusters else None

@@ -17,11 +17,12 @@ from ltr_metrics._engine.plain import DataFrame, to_dataframe
 from ltr_metrics._engine.words import TiePolicy
 from ltr_metrics.analysis.audit import tied_queries
 from ltr_metrics.analysis.explain import Reading, format_choice, means_of
-from ltr_metrics.errors import LtrError, LtrTypeError, LtrValueError, LtrWarning
+from ltr_metrics.errors import Argument, InPython, LtrError, LtrTypeError, LtrValueError, LtrWarning, naming
 from ltr_metrics.evaluation.evaluate import Queries, queries_from
 from ltr_metrics.evaluation.tables import Part, Result, Table
-from ltr_metrics.metrics.base import Metric, is_number
-from ltr_metrics.metrics.conventions import CONVENTIONS
+from ltr_metrics.metrics.base import is_number
+from ltr_metrics.metrics.conventions import CONVENTIONS, Convention
+from ltr_metrics.metrics.names import is_one_metric
 from ltr_metrics.metrics.requests import OneMetric, name_of, resolve
 
 NO_RELEVANT = ("skip", "drop", 0.0, 0.5, 1.0)
@@ -236,15 +237,18 @@ def identify_convention(
     (('sklearn', 'trec_eval', 'ranx', 'torchmetrics'), 'discount', 'jarvelin')
     """
     queries = queries_from(y_true, data, "identify_convention")
-    if not isinstance(metric, (str, Metric)) and not callable(metric):
-        raise LtrTypeError(f"identify_convention takes one metric, by name or as an object. Got {metric!r}.")
+    if not is_one_metric(metric):
+        raise LtrTypeError(
+            Argument("metric"), " takes one metric, by name", InPython(" or as an object"), f". Got {metric!r}."
+        )
     number, tolerance = _value_and_tolerance(value, tolerance)
     has_ties = bool(tied_queries(queries, queries.scores(y_score))[0].any())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LtrWarning)  # about readings that the user has not chosen
         readings, refused = _readings_of_conventions(queries, metric, has_ties)
         if not readings:
-            raise LtrValueError(f"No convention accepts {name_of(metric)!r} on these data. {refused['default']}")
+            with naming(f"No convention accepts {name_of(metric)!r} on these data"):
+                _reading_of(queries, metric, CONVENTIONS["default"])  # raises its error again
         origins = _origins(queries, readings, has_ties)
         whole = _as_one_query(queries)
         if queries.n_queries > 1:
@@ -293,7 +297,7 @@ def _value_and_tolerance(value: float | str, tolerance: float | None) -> tuple[f
     except (ValueError, OverflowError, InvalidOperation):  # 0e400 has no last digit that a float can hold
         number = math.nan
     if isinstance(value, bool) or not math.isfinite(number):
-        raise LtrValueError(f"value must be a finite number, such as 0.4117. Got {value!r}.")
+        raise LtrValueError(Argument("value"), f" must be a finite number, such as 0.4117. Got {value!r}.")
     if tolerance is None and len(digits.digits) > FLOAT32_DIGITS and number == np.float32(number):
         return number, abs(number) * float(np.finfo(np.float32).resolution) + ROUNDING
     if tolerance is None:
@@ -319,17 +323,21 @@ def _readings_of_conventions(
     refused: dict[str, str] = {}
     for name, convention in CONVENTIONS.items():
         try:
-            request = resolve(metric, convention=convention)
-            once(request.metrics[0].check, queries)
-            reading = Reading.of(request, queries)
+            reading = _reading_of(queries, metric, convention)
         except LtrError as error:
             refused[name] = str(error)
             continue
-        ties = request.policy.ties if has_ties else "stable"  # without ties, all policies agree
+        ties = reading.ties if has_ties else "stable"  # without ties, all policies agree
         if ties == "docid" and queries.docid is None:
             refused[name] = NEEDS_DOCID
         readings[name] = reading._replace(ties=ties)
     return readings, refused
+
+
+def _reading_of(queries: Queries, metric: OneMetric, convention: Convention) -> Reading:
+    request = resolve(metric, convention=convention)
+    once(request.metrics[0].check, queries)
+    return Reading.of(request, queries)
 
 
 def _origins(queries: Queries, readings: Mapping[str, Reading], has_ties: bool) -> dict[Origin, list[str]]:

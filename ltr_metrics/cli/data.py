@@ -162,7 +162,7 @@ def _read_tables(
         for role in ("qid", "label"):
             if f"no column {columns[role]!r}" in str(error):
                 hint = f" Name the column with --{role}."
-        raise LtrKeyError(f"{error}{hint}") from None
+        raise LtrKeyError(*error.parts, hint) from None
     both = [name for name in COUNT_SEGMENTS if name in arguments.get("by", ()) and name in table]
     if both:
         raise LtrValueError(f"--segment {both[0]} means a count, and also a column of the table. Rename the column.")
@@ -207,7 +207,7 @@ def evaluate_sorted(
     try:
         results = evaluate_batches(rows, scores=sources, metrics=metrics, by=segments, **names, **policy)
     except LtrKeyError as error:
-        raise LtrKeyError(f"{error}{_file_hint(error, scores.values())}") from None
+        raise LtrKeyError(*error.parts, _file_hint(error, scores.values())) from None
     return results, _origins(arguments)
 
 
@@ -264,7 +264,7 @@ def _scores(table: Any, item: str, on: list[str], queries: Queries) -> AnyArray:
         try:
             return np.asarray(table[item])
         except LtrKeyError as error:
-            raise LtrKeyError(f"{error}{_file_hint(error, [item])}") from None
+            raise LtrKeyError(*error.parts, _file_hint(error, [item])) from None
     path, column = file
     if on:
         ids = {name: np.asarray(table[name]) for name in on}
@@ -275,7 +275,7 @@ def _scores(table: Any, item: str, on: list[str], queries: Queries) -> AnyArray:
         scores = read_scores(path)
     except LtrValueError as error:
         hint = " A table with a header needs --on, such as --on qid,docid." if is_table(path) else ""
-        raise LtrValueError(f"{error}{hint}") from None
+        raise LtrValueError(*error.parts, hint) from None
     if len(scores) != queries.n_rows:
         raise LtrValueError(
             f"{path} must have one score per row of the data: {len(scores):,} scores, {queries.n_rows:,} rows."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import os
 import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
@@ -13,7 +13,7 @@ import click
 from click.core import ParameterSource
 
 from ltr_metrics._engine import words
-from ltr_metrics.errors import LtrError, LtrKeyError, LtrValueError, did_you_mean
+from ltr_metrics.errors import Argument, InParts, InPython, LtrError, LtrKeyError, LtrValueError, did_you_mean
 from ltr_metrics.io.files import without_compression
 from ltr_metrics.io.tables import is_table
 from ltr_metrics.metrics.conventions import CONVENTIONS
@@ -32,7 +32,8 @@ WORDS_OF_PYTHON = {  # arguments of the library that no option is named after
     "sample_weight": "--weight",
     "query_weight": "--weight",
     "column": "--scores FILE:COLUMN",
-    "columns": "the columns of a table",
+    "columns": "the column",
+    "frame": "the table",
     "each_segment": "--gate-each-segment",
 }
 
@@ -47,29 +48,23 @@ class DataFile(click.Path):
         try:
             return super().convert(value, param, ctx)
         except click.BadParameter as error:
-            hint = "An option takes one value: write --scores A --scores B, and --metrics A,B."
-            self.fail(f"{error.message} {hint}", param, ctx)
+            is_name = "." not in str(value) and os.sep not in str(value)
+            hint = " An option takes one value: write --scores A --scores B, and --metrics A,B." if is_name else ""
+            self.fail(f"{error.message}{hint}", param, ctx)
 
 
-def name_options(message: str) -> str:
-    """Replace the library's arguments in a message: as its subject, as name=value, and names with underscores."""
+def in_own_words(message: InParts) -> str:
+    """Return a message with options instead of arguments, and without the remedies of Python."""
     options = [one for one in click.get_current_context().command.params if isinstance(one, click.Option)]
-    names = WORDS_OF_PYTHON | {str(one.name): one.opts[-1] for one in options}
-    any_name = "|".join(names)
-    with_underscore = "|".join(name for name in names if "_" in name)
-    message = re.sub(
-        r"an object \(ltr_metrics\.metric\('.*?'\)\)", "an object in the file of --metrics-module", message
-    )
-    message = re.sub(
-        rf"(?<![\w\-(,])({any_name})=(?![\[{{])(?:'([^']*)'|\"([^\"]*)\"|([\w.]*\w))?",
-        lambda m: " ".join(
-            [names[m[1]], *(shlex.quote(value) for value in m.groups()[1:] if value not in (None, "True"))]
-        ),
-        message,
-    )
-    subject = rf"^((?:[^:]+: )?)({any_name})(?= must | is not used| needs )"
-    message = re.sub(subject, lambda m: m[1] + names[m[2]], message)
-    return re.sub(rf"(?<![\w.\-(])({with_underscore})(?![\w(=])", lambda m: names[m[1]], message)
+    words = WORDS_OF_PYTHON | {str(one.name): one.opts[-1] for one in options}
+    return "".join(_own_word(part, words) for part in message.parts if not isinstance(part, InPython))
+
+
+def _own_word(part: str, words: Mapping[str, str]) -> str:
+    if not isinstance(part, Argument) or part.name not in words:
+        return part
+    value = part.key if part.value is None or part.value is True or part.value is ... else part.value
+    return words[part.name] if value is None else f"{words[part.name]} {shlex.quote(str(value))}"
 
 
 class Option(click.Option):
@@ -87,7 +82,7 @@ class Command(click.Command):
         try:
             return super().invoke(ctx)
         except LtrError as error:
-            raise click.ClickException(name_options(str(error))) from error
+            raise click.ClickException(in_own_words(error)) from error
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         sections: dict[str, list[tuple[str, str]]] = {}
@@ -221,7 +216,7 @@ BATCHES = (
 )
 _NAMES = (
     _metric(
-        "-m --metrics",
+        "-m --metric --metrics metrics",
         "Evaluate these metrics, separated by commas; 'ltr-metrics metrics' lists them all.  "
         f"[default: {','.join(DEFAULT_METRICS)}, or the metrics of the convention]",
         "NAMES",
@@ -265,7 +260,7 @@ AUDIT = (
     _metric("-k --cutoff k", "Report the share of judged documents among the first K.", "K", type=COUNT, default=10),
 )
 EXPLANATION = (
-    _metric("-m --metric", "Explain this metric, such as ndcg@10.", "NAME", required=True),
+    _metric("-m --metrics --metric metric", "Explain this metric, such as ndcg@10.", "NAME", required=True),
     _metric("--from a", f"Start from the value under this convention: {CONVENTION_NAMES}.", "NAME"),
     _metric("--to b", "Explain the change to the value under this convention.", "NAME"),
     _metric("--value", "Find the conventions that give this value, within half a unit of its last digit.", "NUMBER"),

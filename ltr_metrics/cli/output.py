@@ -42,8 +42,9 @@ class Output:
         form: str = arguments["form"] or FORMATS.get(ending, "")
         if form not in formats:
             endings = ", ".join(ending for ending, name in FORMATS.items() if name in formats)
-            parquet = " Values per query as Parquet are written by evaluate --save." if is_table(str(path)) else ""
-            raise LtrValueError(f"--output {path} must end in one of {endings}, or needs --format.{parquet}")
+            hint = " The command report writes HTML." if form == "html" else ""
+            hint += " Values per query as Parquet are written by evaluate --save." if is_table(str(path)) else ""
+            raise LtrValueError(f"--output {path} must end in one of {endings}, or needs --format.{hint}")
         if form == "html" and path is None:
             raise LtrValueError("HTML must be written to a file: --output report.html.")
         if arguments.get("spreadsheet_safe") and form != "csv":

@@ -7,13 +7,14 @@ from typing import Any, Generic, TypeVar
 
 from ltr_metrics.errors import LtrKeyError, did_you_mean
 from ltr_metrics.metrics.base import Metric
+from ltr_metrics.metrics.names import in_lower_case
 from ltr_metrics.metrics.requests import name_of
 
 V = TypeVar("V")
 
 
 class ByMetric(dict[str, V], Generic[V]):
-    """A dict whose keys are canonical names; the metric itself and its requested name work as well.
+    """A dict whose keys are canonical names; the metric itself and its requested name, in any case, work as well.
 
     A canonical name always means the metric of that name. This holds even if a convention
     completed the same words to another metric.
@@ -61,4 +62,8 @@ class ByMetric(dict[str, V], Generic[V]):
         name = name_of(key)
         if super().__contains__(name) or isinstance(key, Metric):  # which is complete
             return name
-        return self.asked.get(name, name)
+        if name in self.asked:
+            return self.asked[name]
+        in_any_case = {in_lower_case(one): canonical for one, canonical in self.asked.items()}
+        in_any_case |= {in_lower_case(canonical): canonical for canonical in self}
+        return in_any_case.get(in_lower_case(name), name)

@@ -15,7 +15,7 @@ from ltr_metrics._engine.positions import Positions
 from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics._engine.threads import n_threads_for
 from ltr_metrics._engine.words import ConventionName, NoRelevant, TiePolicy, Unjudged
-from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
+from ltr_metrics.errors import Argument, LtrTypeError, LtrValueError, did_you_mean
 from ltr_metrics.evaluation.compute import compute_values
 from ltr_metrics.evaluation.fingerprint import Fingerprint
 from ltr_metrics.evaluation.result import Evaluation, weights_above_0
@@ -165,9 +165,8 @@ class Queries(LabelledQueries):
                     request.refuse_weights(metric)
             except LtrValueError as error:
                 if request.by_default:
-                    raise LtrValueError(
-                        f"{error} It is one of the default metrics: pass metrics= with the ones you need."
-                    ) from None
+                    remedy = " It is one of the default metrics: name the metrics that you need."
+                    raise LtrValueError(*error.parts, remedy) from None
                 raise
             if request.policy.convention == "default":
                 once(metric.warn_of_labels, self)
@@ -308,6 +307,8 @@ def evaluate(
     >>> result.per_query["ndcg@10"].round(4)
     array([0.6309, 1.    ])
     """
+    if isinstance(y_true, Queries):
+        raise LtrTypeError("y_true is a Queries, which evaluates scores itself: y_true.evaluate(y_score, metrics).")
     queries = Queries(
         y_true,
         qid=qid,
@@ -420,9 +421,10 @@ def _apply_no_relevant(
         elif no_relevant == "error" and undefined.any():
             query = queries.qid[int(undefined.argmax())]
             raise LtrValueError(
-                f"{name} is undefined for query {query}, for example because no document is relevant, and "
-                f'no_relevant="error" forbids that (queries like this: {int(undefined.sum()):,}). Use "skip" to '
-                "leave them out."
+                f"{name} is undefined for query {query}, for example because no document is relevant (queries like "
+                f"this: {int(undefined.sum()):,}). To leave them out of the mean, use ",
+                Argument("no_relevant", "skip"),
+                ".",
             )
         elif not isinstance(no_relevant, str):
             values[undefined] = no_relevant

@@ -13,7 +13,7 @@ import numpy as np
 
 from ltr_metrics._engine.checks import AnyArray, FloatArray, IntArray, require_confidence
 from ltr_metrics._engine.plain import plain_ids
-from ltr_metrics.errors import LtrValueError, one_line
+from ltr_metrics.errors import Argument, LtrValueError, one_line
 from ltr_metrics.evaluation.change import gain_of
 from ltr_metrics.evaluation.means import counting, degrees_of_freedom, mean, standard_error, t_quantile
 from ltr_metrics.evaluation.rounding import difference_of
@@ -111,8 +111,9 @@ def best_round(
         raise LtrValueError(
             f"best_round needs at least two queries that {metric} is defined for, since it compares rounds by the "
             f"spread between queries: round {round_} has {n_queries[round_]} of {values.shape[1]}"
-            f"{'' if weight is None else ', not counting those of weight 0'}. Evaluate on more queries, or set "
-            "no_relevant=0 or 1."
+            f"{'' if weight is None else ', not counting those of weight 0'}. Evaluate on more queries, or set ",
+            Argument("no_relevant", 0),
+            " or 1.",
         )
     means = np.array([mean(of_round, weight) for of_round in values])
     errors = np.array([standard_error(of_round, weight) for of_round in values])

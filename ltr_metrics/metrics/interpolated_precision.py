@@ -11,7 +11,7 @@ import numpy as np
 from ltr_metrics._engine.checks import BoolArray, FloatArray, IntArray
 from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics._engine.ranking import Ranking, row_sums
-from ltr_metrics.errors import LtrValueError, one_line
+from ltr_metrics.errors import Argument, LtrValueError, one_line
 from ltr_metrics.metrics.base import as_numbers, parameter, word
 from ltr_metrics.metrics.relevance import BinaryMetric
 
@@ -188,10 +188,11 @@ def _refuse_large(ranking: Ranking, query: int, ties: list[OpenTie]) -> None:
         largest = max(ties, key=lambda tie: tie.size * tie.n_relevant)
         qid = one_line(ranking.queries.qid[ranking.members[query]])
         raise LtrValueError(
-            f'iprec with ties="mean" must have at most {MOST_CELLS:,} documents x relevant documents in the ties of a '
-            f"query, since its expectation takes long to compute: query {qid} has {largest.size:,} documents of equal "
-            f"score, {largest.n_relevant:,} of them relevant. "
-            'Evaluate with ties="stable", "worst", "best" or "docid".'
+            "The mean of iprec over the orders of ties takes long to compute, so the ties of a query must have at most "
+            f"{MOST_CELLS:,} documents x relevant documents: query {qid} has {largest.size:,} documents of equal "
+            f"score, {largest.n_relevant:,} of them relevant. Evaluate with ",
+            Argument("ties", "stable"),
+            ", worst, best or docid.",
         )
 
 

@@ -6,12 +6,13 @@
 from __future__ import annotations
 
 import re
+import reprlib
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields
 from functools import lru_cache
 from typing import Any
 
-from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
+from ltr_metrics.errors import Argument, InPython, LtrTypeError, LtrValueError, did_you_mean
 from ltr_metrics.metrics.all_metrics import BY_NAME, METRICS
 from ltr_metrics.metrics.base import Metric, RankMetric
 from ltr_metrics.metrics.other_names import other_name_hint
@@ -105,8 +106,9 @@ def metric(name: str | Metric | Callable[..., Any]) -> Metric:
     Parameters
     ----------
     name : str, Metric or callable
-        ``name``, ``name@k`` or ``name(parameter=value,...)@k``; other parameters have their
-        defaults. A function of one query's documents becomes a metric with its name, see `as_metric`.
+        ``name``, ``name@k`` or ``name(parameter=value,...)@k``, the name in any case; other
+        parameters have their defaults. A function of one query's documents becomes a metric with
+        its name, see `as_metric`.
 
     Returns
     -------
@@ -145,18 +147,31 @@ def metric(name: str | Metric | Callable[..., Any]) -> Metric:
 def parse(name: str) -> ParsedName:
     """Parse a name without completing it."""
     if not isinstance(name, str):
-        raise LtrTypeError(f"A metric must be given by name or as a metric object. Got {name!r}.")
+        raise LtrTypeError(f"A metric must be given by name or as a metric object. Got {reprlib.repr(name)}.")
     return _parse(name)
 
 
 def is_metric_name(name: str) -> bool:
     """Whether a name begins as that of a metric here; what follows may still be wrong."""
-    return name_without_parameters(name) in BY_NAME
+    return name_without_parameters(in_lower_case(name)) in BY_NAME
 
 
 def name_without_parameters(name: str) -> str:
     """Return the word that a name begins with: ``map`` of ``map(rel=2)@10``."""
     return re.split(r"[@(]", name, maxsplit=1)[0]
+
+
+def in_lower_case(name: str) -> str:
+    """Return a metric's name as it is read, in any case; parameters and columns keep theirs.
+
+    Examples
+    --------
+    >>> from ltr_metrics.metrics.names import in_lower_case
+    >>> in_lower_case("NDCG@10"), in_lower_case("Mean_Of(Revenue)@3")
+    ('ndcg@10', 'mean_of(Revenue)@3')
+    """
+    word = name_without_parameters(name)
+    return word.lower() + name[len(word) :]
 
 
 @lru_cache(maxsize=1_000)
@@ -165,22 +180,27 @@ def _parse(name: str) -> ParsedName:
     form = _FORM.fullmatch(name)
     if form is None:
         is_of_xgboost = name.endswith("-")
-        hint = " XGBoost's suffix '-' is no_relevant=0 here." if is_of_xgboost else other_name_hint(name, BY_NAME)
+        suffix = " XGBoost's suffix '-' is ", Argument("no_relevant", 0), " here."
+        comma = () if name else (" Is there a comma too many?",)
         raise LtrValueError(
-            f"A metric's name must have the form name, name@10 or name(parameter=value)@10. Got {name!r}.{hint}"
+            f"A metric's name must have the form name, name@10 or name(parameter=value)@10. Got {name!r}.",
+            *(suffix if is_of_xgboost else comma or other_name_hint(name, BY_NAME)),
         )
-    if form["name"] not in BY_NAME:
+    own_name = form["name"].lower()
+    if own_name not in BY_NAME:
+        k = "" if form["k"] is None else f"@{form['k']}"
+        of_column = f" If it is a column, write sum_of({form['name']}){k} or mean_of({form['name']}){k}."
         raise LtrValueError(
-            f"There is no metric {form['name']!r} (in {name!r})."
-            f"{other_name_hint(name, BY_NAME) or did_you_mean(form['name'], BY_NAME)} "
-            f"Known: {', '.join(sorted(BY_NAME))}. Pass a metric of your own as an object: "
-            f"ltr_metrics.as_metric(function, name={form['name']!r}), or on the command line with --metrics-module."
+            f"There is no metric {form['name']!r} (in {name!r}).",
+            *(other_name_hint(name, BY_NAME) or (did_you_mean(form["name"], BY_NAME) or of_column,)),
+            f" Known: {', '.join(sorted(BY_NAME))}.",
+            InPython(f" Pass a metric of your own as an object: as_metric(function, name={form['name']!r})."),
         )
-    cls, fixed = BY_NAME[form["name"]]
+    cls, fixed = BY_NAME[own_name]
     parameters = _parameters(cls, form["inside"], name)
     repeated = parameters.keys() & fixed.keys()
     if repeated:
-        raise LtrValueError(f"{name!r} gives {repeated.pop()} twice: the name {form['name']!r} fixes it already.")
+        raise LtrValueError(f"{name!r} gives {repeated.pop()} twice: the name {own_name!r} fixes it already.")
     parameters |= fixed
     if form["k"] is not None:
         if not issubclass(cls, RankMetric):
@@ -196,8 +216,9 @@ def _parameters(cls: type[Metric], inside: str | None, name: str) -> dict[str, A
         key, equals, text = item.partition("=")
         if not equals and cls.POSITIONAL is not None:
             key, equals, text = cls.POSITIONAL, "=", item
-        if key == "k" and issubclass(cls, RankMetric):
-            raise LtrValueError(f"A cutoff follows the name: write {cls.NAME}@{text or 10} for {name!r}.")
+        if (key == "k" or key.isdigit()) and issubclass(cls, RankMetric):
+            cutoff = text or (key if key.isdigit() else 10)
+            raise LtrValueError(f"A cutoff follows the name: write {cls.NAME}@{cutoff} for {name!r}.")
         if not equals and key in known:
             raise LtrValueError(f"The parameter {key} in {name!r} has no value: write {key}=....")
         if not equals or key not in known:
@@ -216,6 +237,11 @@ def refuse_several(name: str) -> None:
     several = [one for part in split_names(name) if (one := part.strip())]
     if len(several) > 1:
         raise LtrValueError(f"{name!r} holds the names of several metrics. Pass them as a list: {several}.")
+
+
+def is_one_metric(metric: object) -> bool:
+    """Whether this may be one metric: a name, an object or a function, and neither a list nor several names."""
+    return len(split_names(metric)) == 1 if isinstance(metric, str) else isinstance(metric, Metric) or callable(metric)
 
 
 def split_names(text: str) -> list[str]:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Container
 from typing import NamedTuple
 
+from ltr_metrics.errors import Argument, InPython
+
 
 class OtherName(NamedTuple):
     """A metric's name in another system, and ours; ``{k}`` stands for the cutoff, which may be absent."""
@@ -13,10 +15,10 @@ class OtherName(NamedTuple):
     system: str
     theirs: str
     ours: str
-    remark: str = ""  # what else it takes to get the same number
+    remark: tuple[str, ...] = ()  # what else it takes to get the same number
 
 
-WITH_WORST = ' with ties="worst" and the labels as columns={"label": y}'
+WITH_WORST = (" with ", Argument("ties", "worst"), InPython(' and the labels as columns={"label": y}'))
 OTHER_NAMES = (
     OtherName("LightGBM", "lambdarank", "ndcg{k}"),
     OtherName("LightGBM", "rank_xendcg", "ndcg{k}"),
@@ -36,8 +38,8 @@ OTHER_NAMES = (
     OtherName("trec_eval", "set_P", "precision"),
     OtherName("trec_eval", "set_recall", "recall"),
     OtherName("trec_eval", "set_F", "f1"),
-    OtherName("trec_eval", "gm_map", "map", ", and its geometric mean is result.geometric_mean('map')"),
-    OtherName("trec_eval", "gm_bpref", "bpref", ", and its geometric mean is result.geometric_mean('bpref')"),
+    OtherName("trec_eval", "gm_map", "map", (", and its geometric mean is result.geometric_mean('map')",)),
+    OtherName("trec_eval", "gm_bpref", "bpref", (", and its geometric mean is result.geometric_mean('bpref')",)),
     OtherName("ir_measures", "R{k}", "recall{k}"),
     OtherName("ranx", "ndcg_burges{k}", "ndcg_exp{k}"),
     OtherName("ranx", "dcg_burges{k}", "dcg_exp{k}"),
@@ -51,27 +53,27 @@ OTHER_NAMES = (
     OtherName("torchmetrics", "RetrievalAUROC", "pair_accuracy"),
     OtherName("TF-Ranking", "average_relevance_position", "arp"),
     OtherName("recommender systems", "HR{k}", "hit{k}"),
-    OtherName("recommender systems", "GAUC", "pair_accuracy", ", with the impressions of each user as its weight"),
+    OtherName("recommender systems", "GAUC", "pair_accuracy", (", with the impressions of each user as its weight",)),
 )
 _LEVEL = re.compile(r"iprec(?:_at_recall)?[@_]([01]?\.\d+|0|1)", re.IGNORECASE | re.ASCII)
-_CUTOFF = re.compile(r"(?P<stem>.+?)(?:(?:@|_|\.|:top=)(?P<k>\d{1,18}))?", re.ASCII)
+_CUTOFF = re.compile(r"(?P<stem>.+?)(?:(?:@|_|\.|:top=|)(?P<k>\d{1,18}))?", re.ASCII)
 
 
-def other_name_hint(name: str, known: Container[str]) -> str:
-    """Return a sentence with our name for another system's, or for a known one with another cutoff; else nothing."""
+def other_name_hint(name: str, known: Container[str]) -> tuple[str, ...]:
+    """Return the parts of a sentence: our name for another system's, or a known one with its cutoff spelled as here."""
     level = _LEVEL.fullmatch(name)
     if level:
-        return f" {name!r} of trec_eval and ir_measures is 'iprec(recall={float(level[1]):g})' here."
+        return (f" {name!r} of trec_eval and ir_measures is 'iprec(recall={float(level[1]):g})' here.",)
     parts = _CUTOFF.fullmatch(name)
     if not parts:
-        return ""
+        return ()
     if parts["k"] is not None and parts["stem"].lower() in known and "@" not in name:
-        return f" Write {parts['stem'].lower()}@{parts['k']}."
+        return (f" Write {parts['stem'].lower()}@{parts['k']}.",)
     found = _BY_STEM.get(_plain(parts["stem"]))
     if found is None:
-        return ""
+        return ()
     k = "" if parts["k"] is None or "{k}" not in found.ours else f"@{parts['k']}"
-    return f" {name!r} of {found.system} is {found.ours.format(k=k)!r} here{found.remark}."
+    return (f" {name!r} of {found.system} is {found.ours.format(k=k)!r} here", *found.remark, ".")
 
 
 def _plain(stem: str) -> str:

@@ -20,11 +20,12 @@ import numpy as np
 from ltr_metrics._engine.checks import FloatArray, require_option
 from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics._engine.ranking import Ranking
-from ltr_metrics.errors import LtrTypeError, LtrValueError, naming
+from ltr_metrics.errors import Argument, LtrTypeError, LtrValueError, naming
 from ltr_metrics.metrics.all_metrics import BY_NAME, METRICS
 from ltr_metrics.metrics.base import Metric, RankMetric, is_own, spell
 from ltr_metrics.metrics.declared import Declared
 from ltr_metrics.metrics.kinds import KINDS
+from ltr_metrics.metrics.other_names import other_name_hint
 
 DECLARATIONS = ("KIND", "sums", "values", *get_args(Declared))  # what a class can say of its values
 MAX_ORDERS = 200  # different orders of tied documents that are all evaluated; of more, as many are drawn
@@ -281,7 +282,9 @@ def _expected(function: QueryFunction, columns: list[str], documents: FloatArray
     if len(defined) < len(values):
         raise LtrValueError(
             "it returns None for some orders of tied documents and a number for others, so it has no expected value. "
-            'Return a number for every order, or choose an order with ties="stable", "worst", "best" or "docid".'
+            "Return a number for every order, or choose an order with ",
+            Argument("ties", "stable"),
+            ", worst, best or docid.",
         )
     low, high = min(defined), max(defined)  # the mean of equal values is that value
     return low if low == high else math.fsum(defined) / len(defined)
@@ -296,7 +299,8 @@ def _call(function: QueryFunction, columns: list[str], documents: FloatArray) ->
         raised = f"the function raised {type(error).__name__}: {error}"
         if isinstance(error, KeyError):
             raised += f". Its columns are {columns}. Pass others as columns=, and name them in as_metric(columns=...)."
-        raise LtrValueError(raised) from error
+        hint = other_name_hint(getattr(function, "__name__", ""), ())  # such as that of scikit-learn's ndcg_score
+        raise LtrValueError(raised, *hint) from error
     if value is None:
         return None
     if not isinstance(value, (Real, np.bool_)):

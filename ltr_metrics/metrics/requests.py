@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ltr_metrics._engine.checks import require_option
 from ltr_metrics._engine.words import ConventionName, NoRelevant, TiePolicy
-from ltr_metrics.errors import LtrTypeError, LtrValueError, warn
+from ltr_metrics.errors import Argument, InPython, LtrTypeError, LtrValueError, warn
 from ltr_metrics.metrics.base import Metric, RankMetric
 from ltr_metrics.metrics.conventions import (
     ALLOWED_IN_ALL_CONVENTIONS,
@@ -21,7 +21,7 @@ from ltr_metrics.metrics.conventions import (
 )
 from ltr_metrics.metrics.dcg import DCG
 from ltr_metrics.metrics.gains import GainMetric
-from ltr_metrics.metrics.names import metric, name_without_parameters, parse
+from ltr_metrics.metrics.names import in_lower_case, metric, name_without_parameters, parse
 
 FIRST_RANKS = 32  # metrics up to this cutoff are computed for a batch of blocks at once
 DEFAULT_METRICS = ("ndcg@10", "map", "mrr", "err@10")
@@ -106,8 +106,13 @@ class Request:
         if name in self.no_weighted_mean:
             raise LtrValueError(
                 f"{self.policy.convention} ignores the weights of queries in the mean of {name}. To get its number, "
-                f"leave the weights out. To get the weighted mean, pass metrics={name!r}, ties={self.policy.ties!r} "
-                f"and no_relevant={self.policy.no_relevant_for(name)!r} instead of the convention."
+                "leave the weights out. To get the weighted mean, pass ",
+                Argument("metrics", name),
+                ", ",
+                Argument("ties", self.policy.ties),
+                " and ",
+                Argument("no_relevant", self.policy.no_relevant_for(name)),
+                " instead of the convention.",
             )
 
 
@@ -127,9 +132,10 @@ def resolve(
     items = default if metrics is None else listed(metrics)
     completed = [_complete(item, chosen) if isinstance(item, str) else metric(item) for item in items]
     complete = by_name(completed)
-    asked = {name_of(item): str(one) for item, one in zip(items, completed, strict=True)}
+    names = [in_lower_case(item) if isinstance(item, str) else name_of(item) for item in items]
+    asked = {name: str(one) for name, one in zip(names, completed, strict=True)}
     if not complete:
-        raise LtrValueError("metrics must have at least one metric: got none.")
+        raise LtrValueError(Argument("metrics"), " must have at least one metric: got none.")
     policy = _policy(chosen, complete, ties, no_relevant)
     no_weighted_mean = tuple(name for name, one in complete.items() if one.NAME in chosen.no_weighted_mean)
     return Request(tuple(complete.values()), asked, policy, metrics is None, no_weighted_mean)
@@ -165,7 +171,7 @@ def listed(metrics: Metrics) -> list[OneMetric]:
     if isinstance(metrics, (str, Metric)) or callable(metrics):
         return [metrics]
     if not isinstance(metrics, Iterable):
-        raise LtrTypeError(f"metrics must be a name, a metric, or several of them. Got {metrics!r}.")
+        raise LtrTypeError(Argument("metrics"), f" must be a name, a metric, or several of them. Got {metrics!r}.")
     return list(metrics)
 
 
@@ -205,7 +211,9 @@ def check_names_of_columns(
         name, meaning = next(iter(open_names.items()))
         warn(
             f"These columns are read as metrics of this package: {', '.join(open_names)}. But {name} is {meaning}. If "
-            "another tool wrote the table, name its convention. Otherwise pass convention='default'."
+            "another tool wrote the table, name its convention. Otherwise pass ",
+            Argument("convention", "default"),
+            ".",
         )
 
 
@@ -217,7 +225,9 @@ def _refuse_open_gain(name: str, meanings: Iterable[Metric | None]) -> None:
     spelled = [f"{alias}{rest}" for alias, fixed in parse(name).cls.ALIASES.items() if "gain" in fixed]
     raise LtrValueError(
         f"The column {name!r} leaves the gain open, in which tools differ. Rename it to {' or '.join(spelled)}, or "
-        "name the convention of its tool, such as convention='trec_eval'."
+        "name the convention of its tool, such as ",
+        Argument("convention", "trec_eval"),
+        ".",
     )
 
 
@@ -276,12 +286,19 @@ def _complete(name: str, convention: Convention) -> Metric:
     if not _has(convention, parsed.cls):
         raise LtrValueError(
             f"{name!r} is not a metric of {convention.name}, which has only {', '.join(sorted(convention.metrics))}, "
-            f"so that convention says nothing about it. Pass the metric as an object (ltr_metrics.metric({name!r})), "
-            "or set ties= and no_relevant= instead of the convention."
+            "so that convention says nothing about it. Set ",
+            Argument("ties", ...),
+            " and ",
+            Argument("no_relevant", ...),
+            " instead of the convention",
+            InPython(f", or pass the metric as an object, ltr_metrics.metric({name!r})"),
+            ".",
         )
     if "k" in convention.metrics.get(parsed.cls.NAME, {}) and "k" in parsed.parameters:
         raise LtrValueError(
             f"{name!r} is not a metric of {convention.name}, whose {parsed.cls.NAME} has no cutoff: write "
-            f"{parsed.cls.NAME!r}, or pass the metric as an object (ltr_metrics.metric({name!r}))."
+            f"{parsed.cls.NAME!r}",
+            InPython(f", or pass the metric as an object, ltr_metrics.metric({name!r})"),
+            ".",
         )
     return parsed.make(name, convention.completing(parsed.cls))

@@ -18,7 +18,7 @@ from ltr_metrics.analysis.gate import GateResult, gate
 from ltr_metrics.analysis.intervals import Intervals, intervals
 from ltr_metrics.analysis.leaderboard import Leaderboard
 from ltr_metrics.analysis.rank_changes import RankChanges, rank_changes
-from ltr_metrics.errors import LtrValueError, naming
+from ltr_metrics.errors import Argument, LtrTypeError, LtrValueError, naming
 from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.evaluation.learning import LearningCurve
 from ltr_metrics.evaluation.result import Evaluation
@@ -265,6 +265,8 @@ def summarize(
     >>> report.evaluations["base"]["mrr"], report.evaluations["base"].n_undefined["mrr"]
     (0.75, 1)
     """
+    if not isinstance(scores, Mapping):
+        raise LtrTypeError(f'A report needs scores by model: {{"new": scores}}. Got {type(scores).__name__}.')
     if not scores:
         raise LtrValueError("A report needs at least one model or column of scores. Got none.")
     rules = list(rules)
@@ -283,7 +285,7 @@ def summarize(
                 estimates[name] = intervals(evaluations[name], **intervals_of_means)
     comparison, settings = None, dict(comparing or {})
     if settings.get("cluster") is not None:  # may have one label per row, which evaluations cannot resolve
-        settings["cluster"] = labels_of(first, "cluster", settings["cluster"])[1]
+        settings["cluster"] = labels_of(first, Argument("cluster"), settings["cluster"])[1]
     if baseline is not None:
         comparison = compare(evaluations, baseline=baseline, **settings)
     sections: dict[str, Any] = {}

@@ -10,7 +10,7 @@ from sklearn.utils.metadata_routing import MetadataRequest
 from ltr_metrics._engine.checks import as_numbers, refuse_different_indexes
 from ltr_metrics._engine.words import ConventionName, NoRelevant, PartOfSearch, TiePolicy
 from ltr_metrics._hosts.host_metrics import HostMetrics, MetricFunction, refuse_undefined_means
-from ltr_metrics._hosts.known_hosts import wrong_host
+from ltr_metrics._hosts.known_hosts import with_metrics, wrong_host
 from ltr_metrics._hosts.log_names import Names
 from ltr_metrics.errors import LtrTypeError
 from ltr_metrics.evaluation.evaluate import Queries
@@ -23,6 +23,7 @@ from ltr_metrics.sklearn.columns import as_labels, as_table, columns_by_name, qu
 from ltr_metrics.sklearn.guard import column_of_ranker, part_of, warn_of_ids_as_a_feature
 
 
+@with_metrics
 def make_scorer(
     metrics: Metrics,
     qid: str | int | None = None,

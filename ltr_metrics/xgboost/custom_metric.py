@@ -13,7 +13,7 @@ from ltr_metrics._engine.words import ConventionName, NoRelevant, TiePolicy
 from ltr_metrics._hosts.frames import find_call
 from ltr_metrics._hosts.host_data import ColumnsByData, QueriesCache, queries_of_boundaries
 from ltr_metrics._hosts.host_metrics import HostMetrics, MetricFunction, Plan
-from ltr_metrics._hosts.known_hosts import wrong_host
+from ltr_metrics._hosts.known_hosts import with_metrics, wrong_host
 from ltr_metrics._hosts.log_names import Names, refuse_names_in_use, refuse_unusable_name
 from ltr_metrics._hosts.workers import Part, mean_over_workers
 from ltr_metrics.evaluation.evaluate import Queries
@@ -34,6 +34,7 @@ WHERE_NOT = (
 )
 
 
+@with_metrics
 def custom_metric(
     metrics: Metrics,
     *,

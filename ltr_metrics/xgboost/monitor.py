@@ -130,7 +130,7 @@ class Monitor(MetricFunction, xgboost.callback.TrainingCallback):
         self,
         metrics: Metrics,
         X: Any,
-        y: Any,
+        y: Any = None,
         *,
         qid: Any = None,
         group: Any = None,
@@ -149,7 +149,7 @@ class Monitor(MetricFunction, xgboost.callback.TrainingCallback):
         policy: dict[str, Any] = {"ties": ties, "no_relevant": no_relevant, "convention": convention}
         super().__init__(HostMetrics(metrics, **policy, log=log, names=names, host="xgboost"))
         self.name = require_data_name(name)
-        if isinstance(X, xgboost.DMatrix):
+        if isinstance(X, xgboost.DMatrix) or y is None:
             raise LtrTypeError("Monitor takes X, y and qid. To evaluate a DMatrix, use xgb.train(custom_metric=...).")
         if qid is None and group is None and hasattr(X, "iloc") and "qid" in X.columns:
             X, qid = X.drop(columns="qid"), X["qid"]

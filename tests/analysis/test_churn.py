@@ -92,7 +92,7 @@ def test_weighted_means() -> None:
         ({"p": 1}, "p must be a number between 0 and 1, such as 0.9. Got 1"),
         (
             {"a": [1, np.nan, 2]},
-            r"a must not be NaN: got nan at row 1 \(query 7\) \(rows like this: 1\).*retrieved may also be False",
+            r"a must not be NaN: got nan at row 1 \(query 7\) \(rows like this: 1\).*or pass retrieved=False",
         ),
         ({"b": [1, 2]}, "b must have one entry per row"),
         ({"retrieved_a": [1, 1, 1]}, "churn has no option 'retrieved_a'. Did you mean 'retrieved'"),

@@ -88,7 +88,7 @@ def test_t_and_wilcoxon_are_scipys(case: Case) -> None:
     by_scipy = {"t": stats.ttest_1samp(d, 0), "wilcoxon": stats.wilcoxon(d[d != 0], method="approx")}
     for test, expected in by_scipy.items():
         assert case.compare(test=test)["ndcg@10", "new"].p_value == pytest.approx(expected.pvalue, rel=1e-9)
-    with pytest.raises(ltr.LtrValueError, match="wilcoxon test has no version with weights or clusters.*test='t'"):
+    with pytest.raises(ltr.LtrValueError, match='wilcoxon test has no version with weights or clusters.*test="t"'):
         case.compare(test="wilcoxon", metrics="err@10", cluster=np.arange(80) // 2)
 
 
@@ -328,10 +328,10 @@ UNLIKE: list[tuple[Callable[[Case], ltr.Evaluation], str]] = [
         lambda case: case.evaluate("base").subset([*range(1, 81)][1:]),
         "different queries from the other models.*lacks query 1",
     ),
-    (lambda case: case.evaluate("base", ties="stable"), r"ties='stable', but the other models with ties='mean'"),
+    (lambda case: case.evaluate("base", ties="stable"), r'ties="stable", but the other models with ties="mean"'),
     (
         lambda case: case.evaluate("base", no_relevant=0),
-        r"no_relevant=0.0, but the other models with no_relevant='skip'",
+        r'no_relevant=0.0, but the other models with no_relevant="skip"',
     ),
     (lambda case: case.evaluate("base", metrics=["map", "mrr"]), r"lacks ndcg_exp@10; it has map, mrr"),
     (

@@ -126,6 +126,7 @@ def test_where_nothing_differs_and_where_it_makes_no_difference() -> None:
     ("options", "message"),
     [
         ({"metric": ["ndcg", "map"]}, "takes one metric"),
+        ({"metric": "ndcg,map"}, "metric takes one metric, by name or as an object. Got 'ndcg,map'"),
         ({"metric": "err"}, "not a metric of lightgbm"),
         ({"b": "treceval"}, "no convention 'treceval'"),
         ({"y_true": [0, 0], "no_relevant": "skip"}, "has no mean on these data"),

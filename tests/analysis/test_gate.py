@@ -299,7 +299,10 @@ def test_what_rules_mean(rule: str, read: tuple[Any, ...]) -> None:
     ("rule", "message"),
     [
         *(
-            (rule, "cannot be read: .* does not end in one of the signs > >= < <= and a number. A rule has the form")
+            (
+                rule,
+                "cannot be read: .* is not a metric followed by one of the signs > >= < <= and a number. A rule has the form",
+            )
             for rule in (
                 *("", "ndcg@10", "ndcg@10 > nan", "> 0", "ndcg@10 > 1e999", "-0.005 < ndcg@10", "share(ndcg@10) < 0.1"),
                 "share(ndcg@10 < -0.1)) < 1%",
@@ -329,6 +332,12 @@ def test_what_cannot_be_read_is_refused(noisy: ltr.Comparison, rule: Any, messag
         gate(noisy, rule)
     if isinstance(rule, str):
         assert f"The rule {rule!r} cannot be" in str(caught.value)
+
+
+def test_a_gate_of_an_evaluation_is_refused() -> None:
+    result = ltr.evaluate([1, 0], [1, 2], group=[2], metrics="map")
+    with pytest.raises(ltr.LtrTypeError, match="needs a comparison, the result of compare. Got Evaluation"):
+        ltr.gate(result, "map > 0")  # type: ignore[arg-type]
 
 
 @given(st.text(alphabet="share()<>=@10.5-%:[] newmap,", max_size=30))

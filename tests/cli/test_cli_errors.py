@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import sys
@@ -39,6 +40,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     frame.assign(more=1.0).to_parquet(path / "old.parquet")
     for name in ("x.pred", "x.pq"):
         (path / name).write_text("0.5\n")
+    (path / "by=us.csv").write_text("qid,label,no_relevant,ties\nby=us,1,x,1\nby=us,,x,2\n")
+    (path / "ids.csv").write_text("qid,label,s,by\nties='docid',1,1,a\nties='docid',0,2,b\n")
+    (path / "own.csv").write_text("qid,ndcg_exp@5,by\n1,1,x\n2,0,x\n")
     return path
 
 
@@ -59,7 +63,7 @@ BAD = [
     ("evaluate data.csv --scores short.npy", r"short.npy must have one score per row .* 3\d\d scores, 3\d\d rows"),
     ("evaluate data.csv --scores flat=", "'--scores': must have the form NAME=VALUE or VALUE. Got 'flat='"),
     (f"evaluate {CSV} --scores a=flat", "'--scores': the name 'a' is used twice. Write NAME=flat"),
-    (f"evaluate {CSV} -m 'mean_of(x)'", "needs the column 'x'.* Add it to the columns of a table. Given: Column_0"),
+    (f"evaluate {CSV} -m 'mean_of(x)'", "needs the column 'x'.* Given: Column_0"),
     ("evaluate nan.csv --scores s -m map", r"s: the scores must not be NaN: got nan at row 1 \(query 1\)"),
     ("evaluate again.txt --scores 1", r"'A' is at row 0 \(query 1\) and again at row 2"),
     (f"evaluate data.txt {CSV}", "DATA must be tables or LETOR files, not both"),
@@ -86,7 +90,7 @@ BAD = [
     # metrics
     (f"evaluate {CSV} --no-relevant never", "--no-relevant must be .* 'never'"),
     (f"evaluate {CSV} --ties docid", "--ties docid.* needs .*docid"),
-    (f"evaluate {TXT} -m mrr --convention lightgbm", "'mrr' is not a metric of lightgbm.* as an object in the file of --metrics-module, or set --ties and"),
+    (f"evaluate {TXT} -m mrr --convention lightgbm", "'mrr' is not a metric of lightgbm.* Set --ties and --no-relevant instead"),
     (f"evaluate {CSV} --weight traffic --convention catboost -m map", r"pass --metrics 'map\(rel=>0.5\)', --ties worst and --no-relevant 0"),
     (f"evaluate {TXT} -m map --metrics-module empty.py", "--metrics-module empty.py has no metric at its top level"),
     (f"evaluate {TXT} -m map --metrics-module broken.py", "--metrics-module broken.py, line 2, raised ZeroDivisionError"),
@@ -118,6 +122,19 @@ BAD = [
     (f"explain {CSV} -m ndcg --from lightgbm", "Give --from and --to, or --value"),
     (f"explain {CSV} -m ndcg --from lightgbm --value 0.4", "--from does not go with --value"),
     ("curve data.csv --model model.txt --plot a.bmp", "--plot a.bmp must end in one of .svg, .png, .pdf"),
+    ("evaluate data.cvs --scores s", r"File 'data.cvs' does not exist\.$"),
+    ("evaluate data.csv --scores flat words", "File 'words' does not exist. An option takes one value"),
+    (f"evaluate {CSV} -m ndcg10", r"Write ndcg@10\."),
+    (f"evaluate {CSV} -m map,", "Is there a comma too many?"),
+    (f"evaluate {CSV} --metric 'ndcg(5)'", "write ndcg@5"),
+    (f"explain {CSV} --metrics ndcg,map --from lightgbm --to ranx", "a: --metric takes one metric, by name. Got 'ndcg,map'"),
+    # data that look like arguments
+    ("evaluate ids.csv --scores s -m map --segment by", r"--segment by must .*\(query ties='docid'\) has 'b'"),
+    ("evaluate 'by=us.csv' --scores query_weight=no_relevant --label ties", "query_weight: the scores must be numbers"),
+    ("evaluate 'by=us.csv' --scores ties", r"the grades must be finite: got nan at row 1 \(query by=us\)"),
+    ("evaluate 'by=us.csv' --scores ties -m map", r"or get the label 0, so that they keep their rank"),
+    ("compare --result a=own.csv --result b=own.csv", "own.csv: by must be numbers"),
+    ("evaluate 'by=us.csv' --scores ties --qid by=", r"by=us.csv has no column 'by='"),
     # outputs
     (f"evaluate {AB.partition(' -m')[0]} --save x", "--save must have the form NAME=FILE, .* a, b"),
     (f"evaluate {CSV} --save x --save a=y", "--save must have the form NAME=FILE, once"),
@@ -127,6 +144,7 @@ BAD = [
     (f"evaluate {CSV} -o values.parquet", "--output values.parquet .* Values per query as Parquet are written by evaluate --save"),
     (f"evaluate {CSV} -o report", "--output report must end in one of .txt, .json, .csv, .md, .tex, or needs --format"),
     (f"report {CSV} --format html", "--output report.html"),
+    (f"compare {AB} -o x.html", "The command report writes HTML"),
 ]  # fmt: skip
 
 
@@ -199,3 +217,30 @@ def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
         "metrics",
     ]
     assert in_process(capsys, "--version").out == f"ltr-metrics, version {ltr.__version__}\n"
+
+
+def test_the_bare_command_prints_its_help(capsys: pytest.CaptureFixture[str]) -> None:
+    bare, helped = in_process(capsys), in_process(capsys, "--help")
+    assert (bare.status, bare.out) == (2, "")  # nothing was evaluated, so no pipeline may take it for a success
+    assert bare.err == helped.out
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"), [("ltr-metrics ev", "evaluate"), ("ltr-metrics compare --base", "--baseline")]
+)
+def test_completion_by_the_shell(words: str, expected: str) -> None:
+    state = {"COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1), "_LTR_METRICS_COMPLETE": "bash_complete"}
+    done = as_process(env=os.environ | state)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"plain,{expected}\n", "")
+
+
+@pytest.mark.parametrize("command", ["evaluate", "explain --from lightgbm --to sklearn"])
+def test_metric_and_metrics_are_one_option(
+    capsys: pytest.CaptureFixture[str], made: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.chdir(made)
+    done = [
+        in_process(capsys, *command.split(), *CSV.split(), option, "NDCG@3") for option in ("--metric", "--metrics")
+    ]
+    assert done[0] == done[1]
+    assert done[0].status == 0, done[0].err

@@ -103,7 +103,7 @@ def test_catboost_ignores_group_weights_here(metric: str) -> None:
         ltr.explain_difference(**rows, metric=name, a="catboost", b="default", query_weight=weight)
     found = ltr.identify_convention(**rows, metric=name, value=(first + second) / 2, query_weight=weight)
     assert found.refused["catboost"] == str(error.value)
-    remedy = re.search(r"metrics='(.*)', ties='(\w+)' and no_relevant=([\d.]+)", str(error.value))
+    remedy = re.search(r'metrics="(.*)", ties="(\w+)" and no_relevant=([\d.]+)', str(error.value))
     assert remedy
     options = {"ties": remedy[2], "no_relevant": float(remedy[3]), "query_weight": weight}
     assert ltr.evaluate(**rows, metrics=remedy[1], **options)[remedy[1]] == (3 * first + second) / 4

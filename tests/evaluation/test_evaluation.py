@@ -35,6 +35,24 @@ def test_an_evaluation_is_a_mapping_of_canonical_names_to_means() -> None:
         result["mrr@4"]
 
 
+def test_names_are_read_in_any_case_and_columns_in_theirs() -> None:
+    columns = {"Margin": S, "margin": Y}
+    own = [ltr.as_metric(lambda *_: 1.0, name="GMV"), ltr.as_metric(lambda *_: 2.0, name="gmv")]
+    asked = ["NDCG@2", "ndcg@2", "mean_of(margin)@1", "Mean_Of(Margin)@1", *own]
+    result = ltr.evaluate(Y, S, group=GROUP, metrics=asked, columns=columns)
+    assert list(result) == ["ndcg_exp@2", "mean_of(margin)@1", "mean_of(Margin)@1", "GMV", "gmv"]
+    assert result["NDCG@2"] == result["nDCG@2"] == result["ndcg@2"] == result.mean["NDCG_EXP@2"] == result.get("Ndcg@2")
+    assert "NDCG@2" in result
+    assert "NDCG@3" not in result
+    assert (result["GMV"], result["gmv"], result["Gmv"]) == (1, 2, 2)
+    assert result["MEAN_OF(Margin)@1"] != result["MEAN_OF(margin)@1"]
+    given = ltr.Evaluation.from_per_query({"qid": [1, 2], "MAP": [0, 1]}, convention="default")
+    assert given["MAP"] == given["map"] == 0.5
+    comparison = ltr.compare({"a": S, "b": Y}, Y, group=GROUP, metrics="MRR@2")
+    assert comparison["Mrr@2"] == comparison["mrr@2"]
+    assert len(ltr.gate(comparison, "MRR@2 > -2").checks) == 1
+
+
 @pytest.mark.parametrize(
     ("key", "is_there"),
     [
@@ -194,7 +212,7 @@ def test_a_subset_of_ids_of_another_type() -> None:
         ([10, 11, 10], ltr.LtrValueError, "each query once: got '10' at 0 and at 2"),
         ([True, False, True, False], ltr.LtrTypeError, r"not one flag per query.*result.qid\[flags\]"),
         (np.ones(4, dtype=bool), ltr.LtrTypeError, r"not one flag per query"),
-        ("10", ltr.LtrTypeError, "qids must be a sequence"),
+        ("10", ltr.LtrTypeError, "qids must be an array or a list"),
     ],
 )
 def test_a_subset_of_what_is_no_id_is_refused(ids: Any, kind: type[Exception], message: str) -> None:

@@ -14,6 +14,8 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from scipy.sparse import csr_matrix
+from sklearn.metrics import ndcg_score
 
 import ltr_metrics as ltr
 from ltr_metrics import counterfactual
@@ -49,11 +51,17 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"y_score": [0.1, 0.2, 0.3]}, "y_score must have one entry per row.*3 entries for 4 rows"),
     ({"y_score": [[0.1, 0.2], [0.3, 0.4], [0, 0], [1, 1]]}, r"one-dimensional.*shape \(4, 2\)"),
     ({"y_score": ["a", "b", "c", "d"]}, "y_score must be numbers .* got 'a' at row 0"),
+    ({"y_true": [[0, 1], [2, 0]]}, "If each entry is a query, concatenate them, and pass their lengths as group"),
+    ({"y_true": [[0, 1, 0], [2]]}, "entries of different lengths. If each entry is a query"),
+    ({"y_true": csr_matrix([Y])}, "y_true must be an array or a list, got a csr_matrix"),
+    ({"y_true": (grade for grade in Y)}, "y_true must be an array or a list, got a generator"),
+    ({"y_true": ltr.Queries(Y, group=[4]), "group": None}, r"y_true.evaluate\(y_score, metrics\)"),
+    ({"group": 4}, "group must be an array or a list, got an int"),
     ({"y_score": objects("1", "2", "3", "4")}, "got '1' at row 0"),
     ({"y_true": [0, 1, NAN, 0]}, r"y_true must be finite: got nan at row 2 \(query 1\).*can be dropped"),
     ({"y_true": [0, None, 2, 0]}, "y_true must be numbers without missing values|must be finite"),
     ({"y_true": [0, -1, 2, 0]}, r"must not be negative: got -1.0 at row 1 \(query 0\).*Shift"),
-    ({"y_true": [], "y_score": [], "group": []}, "y_true is empty"),
+    ({"y_true": [], "y_score": [], "group": []}, "y_true must not be empty"),
     ({"y_true": np.ma.masked_equal(Y, 2)}, "no masked entries"),
     ({"group": [2, 3]}, "2 sizes add up to 5, but there are 4 rows"),
     ({"group": [7, 7, 9, 9]}, "4 sizes add up to 32.*Pass one id per row as qid"),
@@ -66,10 +74,13 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"docid": ["a", None, "b", "c"]}, "docid must have an id in every row: it is missing at row 1"),
     ({"retrieved": [False] * 4}, "False in every row"),
     ({"retrieved": [0.1, 0.2, 1, 0]}, "retrieved must be True or False"),
+    ({"retrieved": ["yes", "no", "yes", "no"]}, "retrieved must be True or False for each row: got yes at row 0"),
+    ({"judged": objects(True, None, True, True)}, "judged must be True or False for each row: got None at row 1"),
     ({"judged": [True, False, True, True]}, r"above 0 where judged is False: got 1.0 at row 1 \(query 0\)"),
     ({"y_true": [0] * 4, "judged": [False] * 4, "unjudged": "drop"}, "leaves no document"),
     # metrics and the labels that they are defined on
     ({"metrics": []}, "at least one metric"),
+    ({"metrics": [ndcg_score]}, "the function raised TypeError.* 'ndcg_score' of scikit-learn is 'ndcg_lin' here"),
     ({"metrics": ["ndcg_exp(gain=linear)"]}, "gives gain twice"),
     ({"metrics": "ndcg@10,map"}, r"names of several metrics. Pass them as a list: \['ndcg@10', 'map'\]"),
     ({"metrics": [ltr.DCG(gain=scaled(1)), ltr.DCG(gain=scaled(2))]}, r"both named 'dcg\(gain=gain\)'"),
@@ -78,7 +89,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"metrics": ["err@1"], "y_true": [0, 1, 5, 0]}, r"no label above max_grade=4: got 5 at row 2 \(query 1\)"),
     ({"metrics": ["err(p=label)"]}, "between 0 and 1.*got 2 at row 2"),
     ({"metrics": ["map"], "y_true": [0, 0.5, 2, 0]}, r"strictly between 0 and 1.*0.5 at row 1.*map\(rel=0.5\)"),
-    ({"metrics": None, "y_true": [0, 0.5, 2, 0]}, "one of the default metrics: pass metrics="),
+    ({"metrics": None, "y_true": [0, 0.5, 2, 0]}, "one of the default metrics: name the metrics that you need"),
     ({"metrics": ["ndcg_exp"], "y_true": [0, 1, 1024, 0]}, "finite in float64.*grade 1024, first at row 2.*linear gain"),
     ({"metrics": ["dcg_exp"], "y_true": [0, 1, 1023, 1023]}, "finite in float64.*grade 1023"),
     ({"metrics": ["ndcg(gain=[0,1])"]}, "whole grades 0 to 1: got 2 at row 2"),
@@ -304,12 +315,12 @@ def test_swapped_labels_and_scores_are_told_once_for_each_queries(grades: int) -
     y, qid, scores = rng.integers(0, grades, 60), np.repeat(np.arange(6), 10), rng.random(60)
     (message,) = warnings_of(scores, y, y, qid=qid)
     assert f"whole numbers from 0 to {grades - 1}" in message
-    assert "60 different labels in 60 rows" in message
+    assert "60 different values in 60 rows" in message
     assert warnings_of(scores.round(3).astype(np.float32), y.astype(np.float32), qid=qid)
     assert warnings_of(y, scores, qid=qid) == []
-    with pytest.raises(ltr.LtrError, match="whole grades"), pytest.warns(ltr.LtrWarning, match="did you swap"):
+    with pytest.raises(ltr.LtrError, match="whole grades"), pytest.warns(ltr.LtrWarning, match="Did you swap"):
         ltr.evaluate(scores, y, qid=qid, metrics="err@10")
-    with pytest.raises(ltr.LtrValueError, match=r"must not be negative.*did you swap y_true and y_score\?"):
+    with pytest.raises(ltr.LtrValueError, match=r"must not be negative.*Did you swap y_true and y_score\?"):
         ltr.evaluate(scores - 0.5, y, qid=qid)
 
 

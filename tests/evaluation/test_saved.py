@@ -215,7 +215,7 @@ OPEN_GAINS = {
 @pytest.mark.parametrize("is_ours", [True, False])
 @pytest.mark.parametrize("name", OPEN_GAINS)
 def test_a_gain_that_another_tool_leaves_open_is_never_ours(name: str, is_ours: bool) -> None:
-    message = rf"'{re.escape(name)}' leaves the gain open.* Rename it to {OPEN_GAINS[name]}.* convention='trec_eval'"
+    message = rf"'{re.escape(name)}' leaves the gain open.* Rename it to {OPEN_GAINS[name]}.* convention=.trec_eval"
     with pytest.raises(ltr.LtrValueError, match=message):
         ltr.Evaluation.from_per_query(table_of("mrr", name, is_ours=is_ours))
     read = ltr.Evaluation.from_per_query(table_of(name, is_ours=is_ours), convention="default")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import gc
+import inspect
 import pickle
 from collections import OrderedDict
 from dataclasses import replace
@@ -19,18 +20,20 @@ from sklearn.model_selection import GroupKFold, cross_validate
 from trainings import HOSTS, TRAININGS, Case, Host, Part, matrix
 
 import ltr_metrics as ltr
+from ltr_metrics import lightgbm, xgboost
+from ltr_metrics.sklearn import make_scorer
 
 pytestmark = [pytest.mark.integration, pytest.mark.filterwarnings("ignore:(err|pfound) (counts grades|takes)")]
 
 LINEAR, STEPS = [0, 1, 2, 3, 4], [0, 0.5, 2, 2.5, 10]
-OWN = {"ndcg@10": "gain", "err(max_grade=5)@10": "stops"}
+OWN = {"Ndcg@10": "gain", "err(max_grade=5)@10": "stops"}
 NAMES = {
     "canonical": ["ndcg_exp@10", "err(max_grade=5)@10", "map(rel=2)@5"],
     "asked": ["ndcg@10", "err(max_grade=5)@10", "map(rel=2)@5"],
     "slug": ["ndcg_exp_at_10", "err-max_grade-5_at_10", "map-rel-2_at_5"],
     "own": ["gain", "stops", "map(rel=2)@5"],
 }
-NAMED = ["ndcg@10", "err(max_grade=5)@10", ltr.MAP(k=5, rel=2)]
+NAMED = ["NDCG@10", "err(max_grade=5)@10", ltr.MAP(k=5, rel=2)]
 QUESTIONS = ("ndcg@10", "ndcg_lin@3", "ndcg(short=zero)@6", "dcg@5", "p@3", "recall(rel=>0.5)@4", "f1@3", "rprec", "map",
              "map(denominator=relevant)@5", "mrr", "mrr(rel=2)@3", "err@5", "rbp", "pfound(p_rel=yandex)@5",
              "pair_accuracy", "kendall")  # fmt: skip
@@ -428,6 +431,19 @@ def test_the_wrong_hosts_callable(place: str, given: str) -> None:
         return
     with pytest.raises(ltr.LtrTypeError, match=TRAININGS[place].name.replace(".", r"\.")):
         TRAININGS[place].train(case)
+
+
+@pytest.mark.parametrize(
+    "adapter", [lightgbm.feval, lightgbm.eval_metric, xgboost.custom_metric, make_scorer], ids=lambda one: one.__name__
+)
+def test_an_adapter_that_was_not_called(adapter: Any) -> None:
+    """`feval=feval` instead of `feval=feval("ndcg@10")`: the host calls it with predictions and data."""
+    name = adapter.__name__
+    with pytest.raises(ltr.LtrTypeError, match=rf'{name} itself was passed to a host.*{name}\("ndcg@10"\)'):
+        adapter(np.zeros(2), object(), np.zeros(2))
+    with pytest.raises(ltr.LtrTypeError, match=rf"as a list: {name}\(\['map', 'mrr', 'p@5'\]\)"):
+        adapter("map", "mrr", "p@5")
+    assert "ties" in inspect.signature(adapter).parameters
 
 
 @pytest.mark.parametrize("given", [name for name in HOSTS if name not in ("scikit-learn", "XGBRanker")])

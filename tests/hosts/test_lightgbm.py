@@ -310,3 +310,9 @@ def test_a_convention_and_lightgbms_own_metrics_are_found() -> None:
 def test_what_cannot_be_watched(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ltr.LtrError, match=message):
         stopped("good", early_stopping(rounds=3, **arguments))
+
+
+def test_early_stopping_without_any_metric_function() -> None:
+    data = dataset(TRAIN)
+    with pytest.raises(ltr.LtrValueError, match="here: no metric on any validation set. Pass the metric to feval"):
+        lgb.train(PARAMS, data, 3, [dataset(VALID, data)], callbacks=[early_stopping("map", 3)])

@@ -333,7 +333,7 @@ def test_the_life_of_a_monitor() -> None:
 @pytest.mark.parametrize(
     ("callbacks", "message"),
     [
-        (lambda: [early_stopping("err@10", 2)], r"watches err@10, which is not evaluated. There is mrr of v"),
+        (lambda: [early_stopping("err@10", 2)], r"watches err@10, which is not evaluated. Evaluated here: mrr of v"),
         (lambda: [early_stopping("mrr", 2, data_name="w")], "watches mrr of 'w', which is not evaluated"),
         (lambda: [monitor(name="a"), monitor(name="b"), early_stopping("mrr", 2)], "Several data sets have mrr"),
         (lambda: [monitor(), monitor()], "^'mrr' of 'valid' is in the log"),
@@ -352,6 +352,7 @@ def test_callbacks_that_cannot_work(callbacks: Any, message: str) -> None:
         (lambda: early_stopping(["mrr", "map"], 5), "watches one metric. Got mrr, map"),
         (lambda: Monitor("mrr", VALID.X[:-1], VALID.y, qid=VALID.qid), "same number of rows"),
         (lambda: Monitor("mrr", matrix(VALID), VALID.y, qid=VALID.qid), "To evaluate a DMatrix"),
+        (lambda: Monitor("mrr", matrix(VALID)), "To evaluate a DMatrix"),
         (lambda: train(custom_metric("mrr"), evals=[(matrix(VALID), "my valid")]), "Rename the data set 'my valid'"),
         (lambda: xgb.cv(PARAMS, matrix(TRAIN), 2, nfold=2, callbacks=[monitor()]), "trains one for each fold"),
         (lambda: xgboost_train(Case(TRAIN, VALID, options={"columns": {}}, metrics="mean_of(a)")), "columns"),

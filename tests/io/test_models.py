@@ -235,9 +235,7 @@ def test_the_command_names_zero_based_first(
     line = [*command.split(), "train.txt", "--model", "model.ubj", "--metrics", "ndcg@3"]
     done = in_process(capsys, *line)
     assert (done.status, done.out) == (2, "")
-    assert re.search(
-        "read it with --zero-based. If .* last features, pass --n-features 5 to the reader instead", done.err
-    )
+    assert re.search("read it with --zero-based. If .* last features, pass --n-features 5 instead", done.err)
     assert in_process(capsys, *line, "--zero-based").status == 0
 
 

@@ -123,7 +123,11 @@ def test_slugs_keep_signs_apart() -> None:
         (lambda: ltr.metric(ltr.NDCG), "not as its class"),
         (lambda: ltr.metric("map(rel=2,rel=3)"), "given twice"),
         (lambda: ltr.metric(10), "by name or as a metric object"),
-        (lambda: ltr.metric("NDCG@10"), r"no metric 'NDCG' \(in 'NDCG@10'\)\. Did you mean 'ndcg'\? Known"),
+        (lambda: ltr.metric("NDGC@10"), r"no metric 'NDGC' \(in 'NDGC@10'\)\. Did you mean 'ndcg'\? Known"),
+        (lambda: ltr.metric(""), "Is there a comma too many"),
+        (lambda: ltr.metric("MAP(5)"), "A cutoff follows the name: write map@5"),
+        (lambda: ltr.metric(np.zeros(2000)), r"Got array\(.{1,50}\)\.$"),  # not all of its numbers
+        (lambda: ltr.metric("revenue@3"), r"If it is a column, write sum_of\(revenue\)@3 or mean_of\(revenue\)@3"),
         (lambda: ltr.metric("ndcg@10,map"), r"Pass them as a list: \['ndcg@10', 'map'\]"),
         (lambda: ltr.metric("ndcg@ 10"), "must have the form"),
     ],

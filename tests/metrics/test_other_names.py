@@ -29,7 +29,8 @@ def test_each_name_leads_to_a_metric(other: OtherName) -> None:
         ("P_10", "Write p@10."),
         ("NDCG:top=10", "Write ndcg@10."),
         ("iprec_at_recall_0.10", "is 'iprec(recall=0.1)' here"),
-        ("MRR@10", "Did you mean 'mrr'"),
+        ("ndcg10", "Write ndcg@10."),
+        ("P10", "Write p@10."),
         ("mean_average_precision", "Did you mean 'average_precision'"),
     ],
 )
@@ -45,7 +46,7 @@ def test_a_name_of_another_system_never_hides_one_of_ours() -> None:
 
 def table() -> str:
     rows = [
-        (other.system, f"`{other.theirs.format(k='@10')}`", f"`{other.ours.format(k='@10')}`{other.remark}")
+        (other.system, f"`{other.theirs.format(k='@10')}`", f"`{other.ours.format(k='@10')}`{''.join(other.remark)}")
         for other in OTHER_NAMES
     ]
     heading = ("system", "name there", "name here")

@@ -163,11 +163,11 @@ def test_a_missing_extra_gives_the_pip_line(missing: str, code: str, extra: str)
     shown = run(program)
     assert shown.startswith("MissingExtraError")
     assert f"{missing if missing != 'sklearn' else 'scikit-learn'} is needed" in shown
-    assert f"pip install 'ltr_metrics[{extra}]'" in shown
+    assert re.search(rf"pip install .*\[{extra}\]", shown)
 
 
 def test_the_command_without_its_extra_exits_with_2() -> None:
     program = "import sys; sys.modules['click'] = None; from ltr_metrics.__main__ import main; main()"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert "pip install 'ltr_metrics[report]'" in done.stderr
+    assert re.search(r"pip install .*\[report\]", done.stderr)
