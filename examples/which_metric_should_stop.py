@@ -51,10 +51,10 @@ def training_log(train, valid, test, seed, n_rounds, max_grade):
 
 def rounds_of_rules(log, names, reported):
     """Return the round that each rule keeps, counted from 0."""
-    rounds = {metric: log.best_round("valid", name).round for metric, name in names.items()}
+    rounds = {metric: log.best_round("valid", name).best for metric, name in names.items()}
     rounds["first of the plateau"] = log.best_round("valid", names[reported]).plateau[0]
     rounds["last round"] = len(log.values("valid", names[reported])) - 1
-    rounds["best on test (not a rule)"] = log.best_round("test", names[reported]).round
+    rounds["best on test (not a rule)"] = log.best_round("test", names[reported]).best
     return rounds
 
 

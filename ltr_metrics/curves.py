@@ -17,7 +17,7 @@ from ltr_metrics._hosts.known_hosts import host_of, module_of
 from ltr_metrics._hosts.log_names import require_data_name
 from ltr_metrics.errors import LtrTypeError, LtrValueError, import_extra
 from ltr_metrics.evaluation.evaluate import Queries
-from ltr_metrics.evaluation.training_log import PerQueryLog
+from ltr_metrics.evaluation.training_log import PerQueryLog, Round
 from ltr_metrics.io.models import Model, load_model
 from ltr_metrics.metrics.conventions import Convention
 from ltr_metrics.metrics.requests import Metrics, Request, resolve
@@ -136,8 +136,7 @@ def learning_curve(
     -------
     PerQueryLog
         With one data set, ``name``. ``rounds(name)`` are the evaluated rounds, counted from 0: 9,
-        19, 29, ... with ``every=10``. ``values``, ``best_round`` and ``learning_curve``
-        work as after a training.
+        19, 29, ... with ``every=10``. ``values`` and ``learning_curve`` work as after a training.
 
     Raises
     ------
@@ -177,7 +176,7 @@ def learning_curve(
     array([ 9, 19, 24])
     >>> log.values("test", "ndcg@10").shape
     (3, 40)
-    >>> log.best_round("test", "ndcg@10").n_rounds in (10, 20, 25)
+    >>> log.learning_curve("test", "ndcg@10").n_rounds in (10, 20, 25)
     True
     """
     every = require_count("every", every)
@@ -273,7 +272,7 @@ def evaluate_rounds(
             raise refuse_several_scores(scores.shape[1])
         result = queries.evaluate_request(scores, request, n_threads)
         refuse_undefined_means(result)
-        log.record(queries, result, request, name=name, number=n_rounds - 1)
+        log.record(queries, result, request, Round(n_rounds - 1), name=name)
     return log
 
 

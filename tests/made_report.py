@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import ltr_metrics as ltr
+from ltr_metrics.evaluation.training_log import Round
 from ltr_metrics.interleaving import ClickModel
 from ltr_metrics.metrics.requests import resolve
 from ltr_metrics.report import Report, summarize
@@ -85,8 +86,9 @@ def _log(queries: ltr.Queries, scores: Any) -> ltr.PerQueryLog:
     """Return the log of a training that comes nearer and nearer to some scores."""
     log, request = ltr.PerQueryLog(), resolve(["map"])
     noise = np.random.default_rng(1).normal(size=len(scores))
-    for share in np.linspace(0, 1, 12):
-        log.record(DATA, queries.evaluate_request(share * scores + (1 - share) * noise, request), request, name="valid")
+    for number, share in enumerate(np.linspace(0, 1, 12)):
+        result = queries.evaluate_request(share * scores + (1 - share) * noise, request)
+        log.record(DATA, result, request, Round(number), name="valid")
     return log
 
 

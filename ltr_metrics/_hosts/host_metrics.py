@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -10,16 +11,17 @@ from typing import Any
 import numpy as np
 
 from ltr_metrics._engine.words import ConventionName, HostOfGain, NoRelevant, TiePolicy
+from ltr_metrics._hosts.frames import HostCall
 from ltr_metrics._hosts.known_hosts import ENTRY_POINTS, Gain
 from ltr_metrics._hosts.log_names import Names, names_in_log, require_data_name
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.evaluation.totals import Totals
-from ltr_metrics.evaluation.training_log import PerQueryLog
+from ltr_metrics.evaluation.training_log import PerQueryLog, Round
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.conventions import Convention, convention_of
-from ltr_metrics.metrics.requests import DEFAULT_METRICS, Metrics, Request, leaves_gain_open, listed, resolve
+from ltr_metrics.metrics.requests import DEFAULT_METRICS, Metrics, Request, leaves_gain_open, listed, name_of, resolve
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,35 +119,77 @@ class HostMetrics:
         data: Any,
         *,
         name: str | None = None,
-        training: Any = None,
-        number: int | None = None,
+        at: Round | None = None,
     ) -> dict[str, float]:
         """Evaluate a data set in one round, record the values in the log, and return the means.
 
-        ``data``, ``name``, ``training`` and ``number`` are those of `PerQueryLog.record`.
-        A NaN mean is an error: a host would log it and never stop on it.
+        ``data``, ``name`` and ``at`` are those of `PerQueryLog.record`; without a log, ``at`` is not
+        needed. A NaN mean is an error: a host would log it and never stop on it.
         """
         result = plan.evaluate(queries, scores)
         refuse_undefined_means(result)
-        if self.log is not None:
-            self.log.record(data, result, plan.request, name=name, training=training, number=number)
+        if self.log is not None and at is not None:
+            self.log.record(data, result, plan.request, at, name=name)
         return plan.named(result.mean)
 
 
-def watched_metric(
-    metric: str | Metric,
-    data_name: str | None,
-    convention: ConventionName | Convention | None,
-    host: HostOfGain | None = None,
-) -> HostMetrics:
-    """Return the one metric of a data set that a callback of early stopping watches."""
-    if data_name is not None:
-        require_data_name(data_name, "data_name")
-    # This ranks nothing. Without a tie policy, a convention with ties="docid" is an error.
-    metrics = HostMetrics(metric, ties="mean", convention=convention, host=host)
-    if len(metrics.request.metrics) != 1:
-        raise LtrValueError(f"early_stopping watches one metric. Got {metrics}.")
-    return metrics
+class WatchedMetric:
+    """The metric of a data set that a callback of early stopping watches, under whatever name it is logged.
+
+    Parameters
+    ----------
+    metric : str or Metric
+        A metric in any spelling, or a name in the log that is not that of a metric.
+    data_name : str or None
+    convention, host
+        As for `HostMetrics`.
+    """
+
+    def __init__(
+        self,
+        metric: str | Metric,
+        data_name: str | None,
+        convention: ConventionName | Convention | None,
+        host: HostOfGain,
+    ) -> None:
+        if data_name is not None:
+            require_data_name(data_name, "data_name")
+        self.data_name, self._asked = data_name, name_of(metric)
+        self._metrics: HostMetrics | None = None
+        # This ranks nothing. Without a tie policy, a convention with ties="docid" is an error.
+        options: dict[str, Any] = {"ties": "mean", "convention": convention_of(convention), "host": host}
+        if not isinstance(metric, str):
+            self._metrics = HostMetrics(metric, **options)
+        for spelling in (metric, metric.lower()) if isinstance(metric, str) else ():
+            with suppress(LtrValueError):  # it may be a name of the user's own, or one of the host's metrics
+                self._metrics = self._metrics or HostMetrics(spelling, **options)
+        if self._metrics is not None and len(self._metrics.request.metrics) != 1:
+            raise LtrValueError(f"early_stopping watches one metric. Got {self._metrics}.")
+
+    def __str__(self) -> str:
+        return self._asked if self._metrics is None else str(self._metrics)
+
+    def find(
+        self, plans: Sequence[Plan], logged: Collection[str], read_gain: Callable[[], Gain]
+    ) -> tuple[str, bool | None] | None:
+        """Return the name of the metric in the log of a data set, and whether higher is better.
+
+        Our metrics are found as metrics, in the plans of the training's metric functions. Only a
+        name that is none of theirs may be that of a metric of the host, or of a user's function.
+        """
+        ours = {name: canonical for plan in plans for canonical, name in plan.logged.items() if name in logged}
+        if self._metrics is None:
+            directions = [plan.directions()[self._asked] for plan in plans if self._asked in plan.directions()]
+            return (self._asked, next(iter(directions), None)) if self._asked in logged else None
+        (metric,) = self._metrics.plan(read_gain).request.metrics
+        found = [name for name, canonical in ours.items() if canonical == str(metric)]
+        if len(found) > 1:
+            raise LtrValueError(
+                f"early_stopping watches {metric}, which is logged as {' and as '.join(found)}. Pass the name of one "
+                "of them that is not the name of a metric, or evaluate the metric once."
+            )
+        found += [name for name in (str(metric), self._asked) if name in logged and name not in ours]
+        return (found[0], metric.higher_is_better) if found else None
 
 
 def several_sets(metric: str, data: Iterable[str]) -> LtrValueError:
@@ -155,13 +199,24 @@ def several_sets(metric: str, data: Iterable[str]) -> LtrValueError:
     )
 
 
-def not_evaluated(metric: str, data_name: str | None, logged: Iterable[str], where: str) -> LtrValueError:
+def not_evaluated(watched: WatchedMetric, logged: Iterable[str], where: str) -> LtrValueError:
     """Return the error of a callback whose metric is not in the host's log."""
+    of_data = "" if watched.data_name is None else f" of {watched.data_name!r}"
     return LtrValueError(
-        f"early_stopping watches {metric}{'' if data_name is None else f' of {data_name!r}'}, which is not evaluated. "
+        f"early_stopping watches {watched}{of_data}, which is not evaluated. "
         f"Evaluated here: {', '.join(logged) or 'no metric on any validation set'}. Pass the metric to {where}. If you "
         "passed a convention there, pass it here too."
     )
+
+
+def model_of_call(call: HostCall | None, remedy: str) -> Any:
+    """Return the model whose method has called a metric, or raise an error if a user has called it."""
+    if call is None or (call.frame is None and not call.is_direct):
+        raise LtrValueError(
+            "A metric with log= was called by hand, with predictions that do not say after how many rounds of the "
+            f"model they were made. {remedy} Or leave out log=."
+        )
+    return call.local("self")
 
 
 class MetricFunction:

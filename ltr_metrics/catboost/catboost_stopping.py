@@ -38,7 +38,7 @@ def train(estimator: Any, rest: Training, held_out: Training, metrics: HostMetri
         raise
     finally:
         metric.release()
-    return int(estimator.best_iteration_) + 1
+    return int(estimator.tree_count_)  # best_iteration_ ignores best_model_min_trees, and a model to start from
 
 
 class HeldOutMetric(EvalMetric):

@@ -6,6 +6,7 @@ else we need from the frames of the training.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import catboost
@@ -15,6 +16,7 @@ from ltr_metrics._engine.checks import AnyArray, IntArray
 from ltr_metrics._hosts.frames import HostCall, find_call
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.evaluation.evaluate import Queries
+from ltr_metrics.evaluation.training_log import Round
 
 DEFAULT_ITERATIONS = 1000  # CatBoost's own
 EVALUATE_LATER = "ltr_metrics.learning_curve evaluates any data set after the training."
@@ -89,20 +91,52 @@ class ValidatedTraining:
         self._valid, self._params = valid, params_of(call)
         self._queries: Queries | None = None
         self._address: int | None = None  # of the labels: CatBoost keeps each set at its own place
-        self._n_evaluated = 0
+        self._n_continued = 0  # rounds of the model that the training continues
+        self._number: int | None = None  # of the last evaluated round, without these
+        self.other_set_is_evaluated = False  # since that round
         if call is not None:
+            begun = call.local("init_model")
+            self._n_continued = 0 if begun is None else int(begun.tree_count_)
             refuse_unusable_sets(valid, call.local("test_pool"))
 
     def is_of(self, call: HostCall | None) -> bool:
         """Whether a call belongs to this training."""
         return params_of(call) is self._params
 
-    def next_round(self) -> int:
-        """Return the round, from 0, that CatBoost evaluates now: each ``metric_period``-th one, and the last."""
+    def next_round(self) -> Round:
+        """Return the round that CatBoost evaluates now.
+
+        That is every ``metric_period``-th one and the last one, or every round if an overfitting
+        detector is active. In the rounds in between CatBoost evaluates only the validation set, and
+        not the learn set, by which we recognise them.
+        """
         params = self._params or {}
-        number = self._n_evaluated * params.get("metric_period", 1)
-        self._n_evaluated += 1
-        return int(min(number, params.get("iterations", DEFAULT_ITERATIONS) - 1))
+        previous = self._n_resumed() - 1 if self._number is None else self._number
+        self._number = previous + 1
+        if self.other_set_is_evaluated:
+            period = params.get("metric_period", 1)
+            self._number = min((previous // period + 1) * period, params.get("iterations", DEFAULT_ITERATIONS) - 1)
+        self.other_set_is_evaluated = False
+        return Round(int(self._n_continued + self._number), self)
+
+    def _n_resumed(self) -> int:
+        """Return the number of rounds in the snapshot that the training resumes.
+
+        CatBoost says it in no call, but it writes the time of every round into a file, and when it
+        resumes a training, it writes those of the snapshot first.
+        """
+        params = self._params or {}
+        if not params.get("save_snapshot"):
+            return 0
+        file = Path(params.get("train_dir") or "catboost_info", "time_left.tsv")
+        try:
+            lines = file.read_text(encoding="utf-8").splitlines()
+            return int(lines[-1].partition("\t")[0]) + 1 if len(lines) > 1 else 0
+        except (OSError, ValueError) as error:
+            raise LtrValueError(
+                f"With save_snapshot, log= needs the file {file}, in which CatBoost says how many rounds the snapshot "
+                f"has: {error}. Leave out log=. {EVALUATE_LATER}"
+            ) from None
 
     def queries_of(self, target: AnyArray, weight: AnyArray | None) -> Queries:
         """Return the queries of the validation set, whose labels and weights CatBoost has passed."""

@@ -42,8 +42,12 @@ class EvalMetric:
       query is the mean weight of its rows.
     - CatBoost accepts only one custom metric. If you pass several metrics, CatBoost logs the first
       one and stops by it, and ``log`` records the values of all.
-    - With ``metric_period=5`` CatBoost evaluates every fifth round and the last one. Only these
-      rounds are in the log, with their numbers (0, 5, 10, ...), and in early stopping.
+    - With ``metric_period=5`` CatBoost evaluates every fifth round and the last one, and only these
+      rounds are in the log, with their numbers (0, 5, 10, ...). If an overfitting detector is
+      active (``early_stopping_rounds``, ``od_type``, ``od_wait``, ``od_pval``), it evaluates every
+      round.
+    - The rounds of ``log`` are those of the model. A training that continues an ``init_model``, or
+      resumes a snapshot, begins with the round after it.
     - An error in the training arrives as a ``CatBoostError``, whose text ends with our message.
     - It does not work with ``task_type="GPU"``, ``catboost.cv`` and CatBoost's own searches.
 
@@ -160,6 +164,7 @@ class EvalMetric:
         """Return the mean over queries and 1; CatBoost calls this for each set in each round."""
         training = self._current_training()
         if not self.valid.has_labels(target):
+            training.other_set_is_evaluated = True
             return NOT_EVALUATED, 1.0
         scores = approxes[0] if len(approxes) == 1 else np.column_stack(approxes)
         mean = self.metrics.evaluate_round(
@@ -168,8 +173,7 @@ class EvalMetric:
             scores,
             self.valid.data,
             name=DATA_NAME,
-            training=training,
-            number=training.next_round(),
+            at=None if self.metrics.log is None else training.next_round(),
         )
         return next(iter(mean.values())), 1.0
 

@@ -19,7 +19,7 @@ from ltr_metrics.cli.output import Output, write_file
 from ltr_metrics.curves import evaluate_rounds, read_model
 from ltr_metrics.errors import LtrValueError, naming
 from ltr_metrics.evaluation.evaluate import Queries
-from ltr_metrics.evaluation.learning import BestRound, LearningCurve
+from ltr_metrics.evaluation.learning import LearningCurve
 from ltr_metrics.evaluation.saved import versions
 from ltr_metrics.evaluation.tables import Table, as_markdown, as_text
 from ltr_metrics.evaluation.training_log import PerQueryLog
@@ -30,14 +30,6 @@ from ltr_metrics.report.plots.lines import Format, panels_of_curves
 FIGURES: dict[str, Format] = {".svg": "svg", ".png": "png", ".pdf": "pdf"}
 
 
-class Curve(NamedTuple):
-    """The learning curve of one model and metric, and the round to keep."""
-
-    model: str
-    points: LearningCurve
-    chosen: BestRound
-
-
 class Result(NamedTuple):
     """What the subcommand has computed."""
 
@@ -45,7 +37,7 @@ class Result(NamedTuple):
     queries: Queries
     files: Mapping[str, str]  # by model
     request: Request
-    curves: list[Curve]
+    curves: list[tuple[str, LearningCurve]]  # with their models
 
 
 def log_rounds(
@@ -67,14 +59,13 @@ def log_rounds(
 def _tables(result: Result) -> list[Table]:
     """Return one table per model, with the means of each round."""
     tables = []
-    for name, group in groupby(result.curves, key=lambda one: one.model):
-        curves = list(group)
+    for name, group in groupby(result.curves, key=lambda pair: pair[0]):
+        curves = [curve for _, curve in group]
         rows = [
-            [f"{number + 1:,}", *(f"{'*' * (one.points.best == i)}{one.points.mean[i]:.4f}" for one in curves)]
-            for i, number in enumerate(curves[0].points.rounds.tolist())
+            [f"{number + 1:,}", *(f"{'*' * (curve.best == i)}{curve.mean[i]:.4f}" for curve in curves)]
+            for i, number in enumerate(curves[0].rounds.tolist())
         ]
-        foot = "\n".join(str(one.chosen) for one in curves)
-        metrics = [one.points.metric for one in curves]
+        metrics, foot = [curve.metric for curve in curves], "\n".join(map(str, curves))
         tables.append(Table(["rounds", *metrics], rows, "r", f"{name}: {result.files[name]}", foot))
     return tables
 
@@ -85,10 +76,7 @@ def _as_json(result: Result) -> str:
         "data": {"source": result.source, "rows": queries.n_rows, "queries": queries.n_queries},
         "options": {"ties": policy.ties, "no_relevant": policy.no_relevant, "convention": policy.convention},
         "origins": dict(result.files),
-        "curves": [
-            {"model": name} | points.to_dict() | {"keep_n_rounds": chosen.n_rounds}
-            for name, points, chosen in result.curves
-        ],
+        "curves": [{"model": name} | curve.to_dict() for name, curve in result.curves],
         "versions": versions(),
     }
     return json.dumps(plain, indent=2, allow_nan=False) + "\n"
@@ -110,7 +98,7 @@ def _as_csv(result: Result) -> str:
                 "is_in_plateau": np.isin(np.arange(len(points.mean)), points.plateau),
             }
         )
-        for name, points, _ in result.curves
+        for name, points in result.curves
     ]
     return in_csv(pd.concat(tables, ignore_index=True))
 
@@ -158,9 +146,7 @@ def curve(plot: Path | None, every: int, confidence: float, **arguments: Any) ->
     queries, _, features = read_rows(arguments)
     logs = log_rounds(arguments["models"], features, queries, request, every)
     curves = [
-        Curve(name, log.learning_curve(name, metric, confidence), log.best_round(name, metric, confidence))
-        for name, log in logs.items()
-        for metric in request.names
+        (name, log.learning_curve(name, metric, confidence)) for name, log in logs.items() for metric in request.names
     ]
     result = Result(describe_data(arguments), queries, arguments["models"], request, curves)
     text = RENDERERS[output.form](result)
@@ -169,9 +155,9 @@ def curve(plot: Path | None, every: int, confidence: float, **arguments: Any) ->
     output.write(text)
 
 
-def _drawn(curves: Iterable[Curve], path: Path) -> bytes:
+def _drawn(curves: Iterable[tuple[str, LearningCurve]], path: Path) -> bytes:
     """Return the figure of the curves, with the models of a metric in the same axes."""
     by_metric: dict[str, dict[str, LearningCurve]] = {}
-    for name, points, _ in curves:
+    for name, points in curves:
         by_metric.setdefault(points.metric, {})[name] = points
     return panels_of_curves(list(by_metric.values()), FIGURES[path.suffix.lower()])

@@ -1,4 +1,4 @@
-"""Statistics over the rounds of a training: the best round and its plateau, and the learning curve.
+"""Statistics over the rounds of a training: the learning curve, its best round and its plateau.
 
 Values are (rounds x queries); NaN = left out.
 """
@@ -6,7 +6,6 @@ Values are (rounds x queries); NaN = left out.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -15,116 +14,11 @@ from ltr_metrics._engine.checks import AnyArray, FloatArray, IntArray, require_c
 from ltr_metrics._engine.plain import plain_ids
 from ltr_metrics.errors import Argument, LtrValueError, one_line
 from ltr_metrics.evaluation.change import gain_of
-from ltr_metrics.evaluation.means import counting, degrees_of_freedom, mean, standard_error, t_quantile
+from ltr_metrics.evaluation.means import counting, mean_interval, standard_error
 from ltr_metrics.evaluation.rounding import difference_of
 from ltr_metrics.evaluation.tables import Result
 
 MAX_NAMED = 3  # queries in the printed text
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class BestRound(Result):
-    """The round to keep, and the rounds that do not differ significantly from the best one.
-
-    `PerQueryLog.best_round` returns it.
-
-    Attributes
-    ----------
-    metric : str
-        Canonical name.
-    round, best : int
-        The round with the best mean, the earliest of equal ones, as hosts choose it: a position in
-        ``curve``, from 0.
-    curve : ndarray of float64
-        Mean of each round, as the host received it.
-    standard_error : ndarray of float64
-        Standard error of each round's mean, over queries.
-    plateau : ndarray of int
-        Rounds whose mean does not differ significantly from that of the best round, which is one
-        of them.
-    confidence : float
-        Confidence level of the plateau.
-    rounds : ndarray of int
-        The round of the training, from 0, of each entry of ``curve``. They are 0, 1, 2, ... unless
-        the log has only some rounds, as after ``ltr_metrics.learning_curve(every=10)``. ``round``,
-        ``best`` and ``plateau`` are positions in ``curve``.
-    higher_is_better : bool
-        The direction of the metric.
-    """
-
-    metric: str
-    best: int
-    curve: FloatArray
-    standard_error: FloatArray
-    plateau: IntArray
-    confidence: float
-    rounds: IntArray
-    higher_is_better: bool = True
-
-    @property
-    def round(self) -> int:
-        """The best round, a position in ``curve``."""
-        return self.best
-
-    @property
-    def n_rounds(self) -> int:
-        """Number of rounds to keep.
-
-        Pass it to ``predict``: LightGBM's ``num_iteration=n_rounds``, XGBoost's
-        ``iteration_range=(0, n_rounds)``.
-        """
-        return int(self.rounds[self.best]) + 1
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain lists, numbers and strings, ready for JSON."""
-        return super().to_dict() | {"round": self.round, "n_rounds": self.n_rounds}
-
-    def printed_parts(self) -> list[str]:
-        """Return the best round and the plateau."""
-        n_rounds = "1 round" if self.n_rounds == 1 else f"{self.n_rounds} rounds"
-        best, first, last = self.rounds[[self.best, self.plateau[0], self.plateau[-1]]].tolist()
-        mean = f"mean {self.curve[self.best]:.4f} +- {self.standard_error[self.best]:.4f}"
-        plateau = (
-            f"{len(self.plateau)} of {len(self.curve)} rounds do not differ significantly from it at "
-            f"{100 * self.confidence:g}% confidence, first {first}, last {last}"
-        )
-        return [f"{self.metric}: keep {n_rounds} (the best is round {best}, counted from 0), {mean}\n{plateau}"]
-
-
-def best_round(
-    values: FloatArray,
-    weight: FloatArray | None,
-    *,
-    metric: str,
-    confidence: float,
-    rounds: IntArray | None = None,
-    higher_is_better: bool = True,
-) -> BestRound:
-    """Find the best round, and those whose mean does not differ significantly from it.
-
-    ``rounds`` are the rounds of the rows of ``values``, by default all of them.
-    """
-    confidence = require_confidence(confidence)
-    n_queries = np.array([counting(of_round, weight).sum() for of_round in values])
-    if (n_queries < 2).any():
-        round_ = int((n_queries < 2).argmax())
-        raise LtrValueError(
-            f"best_round needs at least two queries that {metric} is defined for, since it compares rounds by the "
-            f"spread between queries: round {round_} has {n_queries[round_]} of {values.shape[1]}"
-            f"{'' if weight is None else ', not counting those of weight 0'}. Evaluate on more queries, or set ",
-            Argument("no_relevant", 0),
-            " or 1.",
-        )
-    means = np.array([mean(of_round, weight) for of_round in values])
-    errors = np.array([standard_error(of_round, weight) for of_round in values])
-    best = int((means if higher_is_better else -means).argmax())
-    z = -NormalDist().inv_cdf((1 - confidence) / 2)
-    differences = [of_round - values[best] for of_round in values]
-    # Fewer than two queries with a value in both rounds give NaN, which is not a difference.
-    differs = [abs(mean(change, weight)) > z * standard_error(change, weight) for change in differences]
-    rounds = np.arange(len(values)) if rounds is None else rounds
-    plateau = np.flatnonzero(~np.array(differs))
-    return BestRound(metric, best, means, errors, plateau, confidence, rounds, higher_is_better)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -140,19 +34,23 @@ class LearningCurve(Result):
     data : str
         Name of the data set.
     mean, low, high : ndarray of float64
-        The (weighted) mean over queries of each round, and the limits of its interval.
+        The (weighted) mean over queries of each round, as the host received it, and the limits of
+        its interval.
+    standard_error : ndarray of float64
+        Standard error of each mean, over queries.
     confidence : float
         Confidence level of the intervals and of the plateau.
     n_queries : int
         Number of queries in the best round's mean.
-    best : int
-        The round with the best mean, from 0, the earliest of equal ones.
-    plateau : ndarray of int
-        Rounds whose mean does not differ significantly from the best, paired by query: see
-        `BestRound`.
     rounds : ndarray of int
-        The round of the training, from 0, of each entry of ``mean``: see `BestRound`. ``best`` and
-        ``plateau`` are positions in ``mean``.
+        The round of the model, from 0, of each entry of ``mean``. They are 0, 1, 2, ... unless the
+        training continued a model or rounds were left out, as after
+        ``ltr_metrics.learning_curve(every=10)``.
+    best : int
+        Where ``mean`` is best, the earliest of equal ones, as hosts choose it: a position in ``mean``.
+    plateau : ndarray of int
+        The positions in ``mean`` of the rounds that do not differ significantly from the best one,
+        itself included, paired by query.
     overfit : ndarray
         Ids of the queries with a lasting loss after the best round, the largest loss first.
     loss : ndarray of float64
@@ -168,6 +66,7 @@ class LearningCurve(Result):
     mean: FloatArray
     low: FloatArray
     high: FloatArray
+    standard_error: FloatArray
     confidence: float
     n_queries: int
     best: int
@@ -180,12 +79,16 @@ class LearningCurve(Result):
 
     @property
     def n_rounds(self) -> int:
-        """Number of rounds of the training, up to the last one of the curve."""
-        return int(self.rounds[-1]) + 1
+        """Number of rounds of the model to keep, which is 1 more than the round of the best mean.
+
+        Pass it to ``predict``: LightGBM's ``num_iteration=n_rounds``, XGBoost's
+        ``iteration_range=(0, n_rounds)``, CatBoost's ``ntree_end=n_rounds``.
+        """
+        return int(self.rounds[self.best]) + 1
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain lists, numbers and text, ready for JSON."""
-        plain = super().to_dict()
+        plain = super().to_dict() | {"n_rounds": self.n_rounds}
         losses = zip(plain["overfit"], plain.pop("loss"), strict=True)
         return plain | {"overfit": [{"qid": qid, "loss": loss} for qid, loss in losses]}
 
@@ -194,11 +97,12 @@ class LearningCurve(Result):
         best, plateau = self.best, self.plateau
         interval = f"[{self.low[best]:.4f}, {self.high[best]:.4f}] ({100 * self.confidence:g}% interval"
         mean = f"mean {self.mean[best]:.4f} {interval}, {self.n_queries:,} queries)"
-        at_best, first, last = self.rounds[[best, plateau[0], plateau[-1]]].tolist()
-        extent = f"the first is {first}, the last {last}"
+        first, last = (self.rounds[plateau[[0, -1]]] + 1).tolist()
+        kept = f"{self.n_rounds} round{'s' * (self.n_rounds != 1)}"
+        extent = f"first after {first}, last after {last}"
         lines = [
-            f"{self.metric} of {one_line(self.data)}: best round {at_best}, counted from 0, {mean}",
-            f"{len(plateau)} of {len(self.mean)} rounds do not differ significantly from the best, {extent}",
+            f"{self.metric} of {one_line(self.data)}: keep {kept}, {mean}",
+            f"{len(plateau)} of {len(self.mean)} evaluated rounds do not differ significantly from it, {extent}",
         ]
         if best == len(self.mean) - 1:
             return ["\n".join([*lines, "the best round is the last: more rounds may be better yet"])]
@@ -228,24 +132,39 @@ def learning_curve(
 
     ``rounds`` are the rounds of the rows of ``values``, by default all of them.
     """
-    options: dict[str, Any] = {"metric": metric, "confidence": confidence, "higher_is_better": higher_is_better}
-    chosen = best_round(values, weight, rounds=rounds, **options)
-    half = chosen.standard_error * [t_quantile(degrees_of_freedom(of_round, weight), confidence) for of_round in values]
-    counts = counting(values[chosen.best], weight)
-    loss = np.where(counts, lasting_losses(gain_of(values, higher_is_better=higher_is_better), chosen.best), 0.0)
+    confidence = require_confidence(confidence)
+    rounds = np.arange(len(values)) if rounds is None else rounds
+    n_queries = np.array([counting(of_round, weight).sum() for of_round in values])
+    if (n_queries < 2).any():
+        position = int((n_queries < 2).argmax())
+        raise LtrValueError(
+            f"A learning curve needs at least two queries that {metric} is defined for, since it compares rounds by "
+            f"the spread between queries: round {rounds[position]} has {n_queries[position]} of {values.shape[1]}"
+            f"{'' if weight is None else ', not counting those of weight 0'}. Evaluate on more queries, or set ",
+            Argument("no_relevant", 0),
+            " or 1.",
+        )
+    means, low, high = np.array([mean_interval(of_round, weight, confidence) for of_round in values]).T
+    best = int((means if higher_is_better else -means).argmax())
+    # Fewer than two queries with a value in both rounds give NaN, which is not a difference.
+    changes = [mean_interval(of_round - values[best], weight, confidence) for of_round in values]
+    differs = np.array([change.low > 0 or change.high < 0 for change in changes])
+    counts = counting(values[best], weight)
+    loss = np.where(counts, lasting_losses(gain_of(values, higher_is_better=higher_is_better), best), 0.0)
     by_loss = np.argsort(-loss, kind="stable")
     overfit = by_loss[loss[by_loss] > 0]
     return LearningCurve(
         metric=metric,
         data=data,
-        mean=chosen.curve,
-        low=chosen.curve - half,
-        high=chosen.curve + half,
-        confidence=chosen.confidence,
+        mean=means,
+        low=low,
+        high=high,
+        standard_error=np.array([standard_error(of_round, weight) for of_round in values]),
+        confidence=confidence,
         n_queries=int(counts.sum()),
-        best=chosen.best,
-        plateau=chosen.plateau,
-        rounds=chosen.rounds,
+        best=best,
+        plateau=np.flatnonzero(~differs),
+        rounds=rounds,
         overfit=qid[overfit],
         loss=loss[overfit],
         n_lasting_gains=int((loss < 0).sum()),

@@ -3,19 +3,38 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ltr_metrics._engine.checks import AnyArray, FloatArray, IntArray, same_arrays
 from ltr_metrics.errors import LtrKeyError, LtrTypeError, LtrValueError, did_you_mean
 from ltr_metrics.evaluation.by_metric import ByMetric
-from ltr_metrics.evaluation.learning import BestRound, LearningCurve, best_round, learning_curve
+from ltr_metrics.evaluation.learning import LearningCurve, learning_curve
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.requests import Request
+
+
+class Round(NamedTuple):
+    """The round that a host evaluates.
+
+    Attributes
+    ----------
+    number : int
+        The round of the model, from 0. A training that continues a model of 10 rounds begins with 10.
+    training : object, optional
+        The object that the host has one of for each training, if it is known.
+    taken_over : callable
+        Called with the ``training`` of an earlier round. It returns how many rounds that model has if
+        this training continues it, and None if it does not.
+    """
+
+    number: int
+    training: Any = None
+    taken_over: Callable[[Any], int | None] = lambda _: None
 
 
 @dataclass
@@ -32,21 +51,17 @@ class Curves:
     sizes: IntArray
     weight: FloatArray | None
     training: Any = None
+    n_continued: int = 0
     asked: dict[str, str] = field(default_factory=dict)
-    source: dict[str, Request] = field(default_factory=dict)
-    rounds: dict[str, list[FloatArray]] = field(default_factory=dict)
-    numbers: list[int] = field(default_factory=list)  # of the recorded rounds, if they are not 0, 1, 2, ...
+    source: dict[str, tuple[Request, int]] = field(default_factory=dict)  # with `n_continued` at that time
+    rounds: dict[str, dict[int, FloatArray]] = field(default_factory=dict)  # by metric, then by round, ascending
     lower_is_better: frozenset[str] = frozenset()
-
-    def numbers_of_rounds(self, n: int) -> IntArray:
-        """Return the round of the training, from 0, of each of ``n`` rows of values."""
-        return np.array(self.numbers or range(n), dtype=np.intp)
 
 
 class PerQueryLog:
     """Keep the values per query of all rounds of a training.
 
-    Pass the log to a host's metric function, then call `values`, `best_round` and `learning_curve`.
+    Pass the log to a host's metric function, then call `values`, `rounds` and `learning_curve`.
     Because hosts do not tell a metric how you named your data sets, you select a data set either by
     the object that the host evaluates (LightGBM's Dataset, XGBoost's DMatrix) or by a name of the
     log. These names are ``names`` if you pass them. If not, the log takes the name that the host
@@ -134,8 +149,7 @@ class PerQueryLog:
         LtrKeyError
             If the log has no such data set or metric.
         """
-        curves = self._curves_of(data)
-        return np.array(ByMetric(curves.rounds, curves.asked)[metric])  # type: ignore[index]
+        return np.array(list(self._rounds_of(data, metric).values()))
 
     def qid(self, data: Any) -> AnyArray:
         """Return the query id of each column of `values`: positions if the host has only sizes.
@@ -157,17 +171,21 @@ class PerQueryLog:
         """
         return self._curves_of(data).qid
 
-    def rounds(self, data: Any) -> IntArray:
-        """Return the round of the training, from 0, of each row of `values`.
+    def rounds(self, data: Any, metric: str | Metric | None = None) -> IntArray:
+        """Return the round of the model, from 0, of each row of `values`.
 
-        They are 0, 1, 2, ... in the log of a training, unless CatBoost's ``metric_period`` leaves
-        some out. A log of ``ltr_metrics.learning_curve`` may have only every tenth round, for
-        example: 9, 19, 29, ...
+        The first n + 1 rounds of the model are those that were evaluated in round n. A training
+        that continues a model of 10 rounds begins with round 10. Rounds that were not evaluated
+        are left out, such as those between two multiples of CatBoost's ``metric_period``. A log of
+        ``ltr_metrics.learning_curve`` may have only every tenth round, for example: 9, 19, 29, ...
 
         Parameters
         ----------
         data : object or str
             The host's data set, or its name.
+        metric : str or Metric, optional
+            One metric, by name or as an object. It is needed only if the metrics were evaluated in
+            different rounds.
 
         Returns
         -------
@@ -177,82 +195,47 @@ class PerQueryLog:
         Raises
         ------
         LtrKeyError
-            If the log has no such data set.
+            If the log has no such data set or metric.
+        LtrValueError
+            If ``metric`` is needed.
         """
         curves = self._curves_of(data)
-        return curves.numbers_of_rounds(max(map(len, curves.rounds.values())))
+        chosen = curves.rounds if metric is None else {"": self._rounds_of(data, metric)}
+        first, *others = (list(values) for values in chosen.values())
+        if any(numbers != first for numbers in others):
+            raise LtrValueError(
+                f"The metrics of {self._name_of(curves)!r} were evaluated in different rounds, so say of which metric "
+                f"you want the rounds: rounds(data, metric), of {', '.join(curves.rounds)}."
+            )
+        return np.array(first, dtype=np.intp)
 
-    def best_round(self, data: Any, metric: str | Metric, confidence: float = 0.95) -> BestRound:
-        """Return the best round, and the rounds that do not differ significantly from it.
-
-        These rounds are called the plateau. The rounds are compared query by query: one belongs to
-        the plateau if its mean difference from the best round is at most z standard errors of this
-        difference. z is a quantile of the normal distribution, which is an approximation that needs
-        some dozens of queries. Standard errors are over queries, weighted as the mean is.
+    def learning_curve(self, data: Any, metric: str | Metric, confidence: float = 0.95) -> LearningCurve:
+        """Return the best round and its plateau, the mean and interval of each round, and the overfit queries.
 
         The best round has the best mean, and is the earliest of equal ones. That is the highest
-        mean, or the lowest for a metric where lower is better. For a smaller model, keep the first
-        round of the plateau instead.
+        mean, or the lowest for a metric where lower is better.
+
+        The plateau has the rounds that do not differ significantly from the best one. They are
+        compared query by query, by a paired t test: a round belongs to the plateau if its mean
+        difference from the best round is at most t standard errors of this difference. Standard
+        errors are over queries, weighted as the mean is. For a smaller model, you could keep the
+        first round of the plateau.
+
+        The interval of a mean is by Student's t as well: it estimates the mean of other queries.
+        All rounds are evaluated on the same queries, so two rounds may differ significantly
+        although their intervals overlap.
+
+        A query is overfit if it has a lasting loss after the best round, which means that no round
+        in the later half of the following rounds reaches the query's value at the best round.
+        Slightly more queries lose than gain after the best round merely by chance, because this
+        round was selected for its high mean. Many more losses than gains indicate overfitting.
 
         Use this after the training, and not as a stopping rule. We tried on MQ2008 to stop once a
         gain is not significant, and it cost NDCG on the test queries, since many small gains add
         up. The best of many rounds is also optimistic on the data that selected it: report its
         value on other data.
 
-        Parameters
-        ----------
-        data : object or str
-            The host's data set, or its name.
-        metric : str or Metric
-            One metric, by name or as an object.
-        confidence : float, default 0.95
-            Confidence level of the plateau.
-
-        Returns
-        -------
-        BestRound
-            ``round``, ``n_rounds`` (how many to keep), ``curve``, ``standard_error`` and
-            ``plateau``; ``to_dict`` returns them ready for JSON. Rounds count from the first one of
-            the log. If the training continued a model, add the rounds that the model had before.
-
-        Raises
-        ------
-        LtrValueError
-            If the metric is defined for fewer than two queries in some round, which leaves the
-            standard error of its mean undefined.
-
-        Examples
-        --------
-        >>> import lightgbm as lgb, ltr_metrics as ltr
-        >>> from ltr_metrics.lightgbm import feval
-        >>> X, y, qid = ltr.make_ranking(n_queries=80, random_state=0)
-        >>> X, X_valid, y, y_valid, qid, qid_valid = ltr.train_test_split(X, y, qid, test_size=0.5, random_state=0)
-        >>> train = lgb.Dataset(X, y, group=ltr.qid_to_group(qid))
-        >>> valid = lgb.Dataset(X_valid, y_valid, group=ltr.qid_to_group(qid_valid), reference=train)
-        >>> log = ltr.PerQueryLog()
-        >>> params = {"objective": "lambdarank", "metric": "None", "verbose": -1}
-        >>> booster = lgb.train(params, train, 30, valid_sets=[valid], feval=feval("ndcg@10", log=log))
-        >>> best = log.best_round(valid, "ndcg@10")
-        >>> best.round in best.plateau
-        True
-        >>> scores = booster.predict(X_valid, num_iteration=best.n_rounds)
-        >>> value = ltr.evaluate(y_valid, scores, qid=qid_valid, metrics="ndcg@10")["ndcg@10"]
-        >>> bool(value == best.curve[best.round])
-        True
-        """
-        return best_round(**self._rounds_of(data, metric), confidence=confidence)
-
-    def learning_curve(self, data: Any, metric: str | Metric, confidence: float = 0.95) -> LearningCurve:
-        """Return the mean and interval of each round, the best round, and the overfit queries.
-
-        The interval is over queries, by Student's t: it estimates the mean of other queries. All
-        rounds are evaluated on the same queries, so two rounds may differ significantly although
-        their intervals overlap. The plateau is paired, as in `best_round`.
-
-        A query is overfit if it has a lasting loss after the best round, which means that no round
-        in the later half of the following rounds reaches the query's value at the best round.
-        Slightly more queries lose than gain after the best round merely by chance, because this
-        round was selected for its high mean. Many more losses than gains indicate overfitting.
+        ``best_round`` is another name of this method.
 
         Parameters
         ----------
@@ -266,13 +249,15 @@ class PerQueryLog:
         Returns
         -------
         LearningCurve
-            ``mean``, ``low``, ``high``, ``best``, ``plateau``, ``overfit`` (ids), ``loss`` and
-            ``n_lasting_gains``; ``to_dict`` returns them ready for JSON.
+            ``n_rounds`` (how many to keep), ``best``, ``plateau``, ``rounds``, ``mean``, ``low``,
+            ``high``, ``standard_error``, ``overfit`` (ids), ``loss`` and ``n_lasting_gains``;
+            ``to_dict`` returns them ready for JSON.
 
         Raises
         ------
         LtrValueError
-            If the metric is defined for fewer than two queries in some round.
+            If the metric is defined for fewer than two queries in some round, which leaves the
+            standard error of its mean undefined.
         MissingExtraError
             If SciPy is not installed.
 
@@ -292,36 +277,37 @@ class PerQueryLog:
         True
         >>> len(curve.overfit) == len(curve.loss), curve.best in curve.plateau
         (True, True)
+        >>> scores = booster.predict(X_valid, num_iteration=curve.n_rounds)
+        >>> value = ltr.evaluate(y_valid, scores, qid=qid_valid, metrics="ndcg@10")["ndcg@10"]
+        >>> bool(value == curve.mean[curve.best])
+        True
         """
         curves = self._curves_of(data)
+        rounds = self._rounds_of(data, metric)
+        name = ByMetric(curves.rounds, curves.asked).canonical(metric)
         return learning_curve(
-            **self._rounds_of(data, metric), qid=curves.qid, data=self._name_of(curves), confidence=confidence
+            np.array(list(rounds.values())),
+            curves.weight,
+            curves.qid,
+            metric=name,
+            data=self._name_of(curves),
+            confidence=confidence,
+            rounds=np.array(list(rounds), dtype=np.intp),
+            higher_is_better=name not in curves.lower_is_better,
         )
 
-    def _rounds_of(self, data: Any, metric: str | Metric) -> dict[str, Any]:
-        """Return what the statistics of a metric's rounds are made from."""
-        curves = self._curves_of(data)
-        name = ByMetric(curves.rounds, curves.asked).canonical(metric)
-        values = self.values(data, name)
-        return {
-            "values": values,
-            "weight": curves.weight,
-            "metric": name,
-            "rounds": curves.numbers_of_rounds(len(values)),
-            "higher_is_better": name not in curves.lower_is_better,
-        }
+    best_round = learning_curve  # whoever asks for the best round gets the curve that shows how clear it is
 
-    def record(
-        self,
-        data: Any,
-        result: Evaluation,
-        request: Request,
-        *,
-        name: str | None = None,
-        training: Any = None,
-        number: int | None = None,
-    ) -> None:
-        """Append a round of one data set; adapters call this.
+    def _rounds_of(self, data: Any, metric: str | Metric) -> dict[int, FloatArray]:
+        """Return the values of a metric by round."""
+        curves = self._curves_of(data)
+        return ByMetric(curves.rounds, curves.asked)[metric]  # type: ignore[index]
+
+    def record(self, data: Any, result: Evaluation, request: Request, at: Round, *, name: str | None = None) -> None:
+        """Keep the values of one round of one data set; adapters call this.
+
+        A host may evaluate one data set under two names in a round, and a training may go back to
+        an earlier round. So a round replaces the values that the log has of it and of later rounds.
 
         Parameters
         ----------
@@ -331,17 +317,13 @@ class PerQueryLog:
             The values of the round.
         request : Request
             The request of the metric function: the same object in all rounds.
+        at : Round
+            The round; the log keeps a weak reference to its training.
         name : str, optional
             The data set's name, if the host knows it.
-        training : object, optional
-            The object that the host has one of for each training (LightGBM's Booster), if it is
-            known; the log keeps a weak reference.
-        number : int, optional
-            The round of the training, from 0, if rounds are left out. Then it is given in every
-            call, and there is one metric function.
         """
         curves = self._find(data) or self._add(data, name, result)
-        self._refuse_another_training(curves, training)
+        self._refuse_another_training(curves, at)
         self._refuse_changed_data(curves, result)
         for asked, canonical in request.asked.items():
             if curves.asked.setdefault(asked, canonical) != canonical:
@@ -350,25 +332,38 @@ class PerQueryLog:
                     "Give each metric function its own PerQueryLog."
                 )
         for metric, values in result.per_query.items():
-            if curves.source.setdefault(metric, request) is not request:
+            source, n_continued = curves.source.get(metric, (request, 0))
+            is_continued = n_continued < curves.n_continued and source.policy == request.policy
+            if source is not request and not is_continued:
                 raise LtrValueError(
-                    f"Two metric functions write {metric} into one log, which would mix their rounds. "
+                    f"Two metric functions write {metric} into one log, which would mix their values. "
                     "Give each its own PerQueryLog."
                 )
-            curves.rounds.setdefault(metric, []).append(values)
+            curves.source[metric] = request, curves.n_continued
+            rounds = curves.rounds.setdefault(metric, {})
+            _drop_rounds(rounds, at.number)
+            rounds[at.number] = values
         curves.lower_is_better |= result.lower_is_better
-        if number is not None:
-            curves.numbers.append(number)
 
-    def _refuse_another_training(self, curves: Curves, training: Any) -> None:
-        if training is None:
+    def _refuse_another_training(self, curves: Curves, at: Round) -> None:
+        """Raise an error for a training other than that of the log, unless it continues its model."""
+        if at.training is None:
             return
-        curves.training = curves.training or weakref.ref(training)
-        if curves.training() is not training:  # whether the other one still exists or not
+        curves.training = curves.training or weakref.ref(at.training)
+        before = curves.training()
+        if before is at.training:
+            return
+        n_rounds = None if before is None else at.taken_over(before)
+        if n_rounds is None:
             raise LtrValueError(
-                f"The data set {self._name_of(curves)!r} of this log has rounds of another training, and those of this "
-                "one would be appended to them. Give each training a new PerQueryLog."
+                f"The data set {self._name_of(curves)!r} of this log has rounds of another training, which this one "
+                "does not continue. Give each training a new PerQueryLog. Only a booster of LightGBM or XGBoost that "
+                "begins with all rounds of the booster that the log is of, which must still exist, is appended."
             )
+        for rounds in curves.rounds.values():
+            _drop_rounds(rounds, n_rounds)  # those after the best one, which early stopping has cut off
+        curves.training = weakref.ref(at.training)
+        curves.n_continued += 1
 
     def _refuse_changed_data(self, curves: Curves, result: Evaluation) -> None:
         """Refuse other sizes or weights: a log has one weight and one column per query."""
@@ -420,3 +415,9 @@ class PerQueryLog:
     def __getstate__(self) -> dict[str, Any]:
         # Weak references cannot be pickled.
         return self.__dict__ | {"_curves": [replace(curves, data=None, training=None) for curves in self._curves]}
+
+
+def _drop_rounds(rounds: dict[int, FloatArray], first: int) -> None:
+    """Drop a round and all later ones."""
+    while rounds and next(reversed(rounds)) >= first:
+        rounds.popitem()

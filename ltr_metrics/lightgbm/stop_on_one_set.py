@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import fields
 from typing import Any
 
 from ltr_metrics._engine.words import ConventionName
-from ltr_metrics._hosts.host_metrics import not_evaluated, several_sets, watched_metric
-from ltr_metrics.errors import LtrValueError, import_extra
+from ltr_metrics._hosts.frames import find_call
+from ltr_metrics._hosts.host_metrics import Plan, WatchedMetric, not_evaluated, several_sets
+from ltr_metrics._hosts.known_hosts import Gain, gain_of_setting
+from ltr_metrics.errors import import_extra
+from ltr_metrics.lightgbm.lightgbm_metric import LightGBMFunction
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.conventions import Convention
 
@@ -29,13 +31,15 @@ def early_stopping(
     Parameters
     ----------
     metric : str or Metric
-        The metric as you passed it to `feval` or `eval_metric`, or its name in the log. LightGBM's
-        own metrics can be watched, too, by their name in the log.
+        The metric that you passed to `feval` or `eval_metric`, in any spelling. It is found under
+        whatever name it has in the log. LightGBM's own metrics, and those of a function of yours,
+        can be watched by their name in the log.
     rounds : int
         Rounds without improvement after which to stop.
     data_name : str, optional
         Name of the data set, as in ``valid_names`` of ``lgb.train`` or ``eval_names`` of
-        ``LGBMRanker.fit``. By default it is the only validation set; several are an error.
+        ``LGBMRanker.fit``. It may be that of the training data. By default it is the only
+        validation set; several are an error.
     min_delta : float, default 0
         Smallest improvement that counts.
     convention : str or Convention, optional
@@ -52,7 +56,7 @@ def early_stopping(
     ------
     LtrValueError, LtrTypeError
         At once: for a wrong argument.
-        In the first round: if no validation set, or more than one, has the metric.
+        In the first round: if no data set, or more than one, has the metric.
 
     See Also
     --------
@@ -74,11 +78,9 @@ def early_stopping(
     True
     """
     callback = import_extra("lightgbm.callback", "lightgbm")
-    names = [str(metric)]
-    with suppress(LtrValueError):  # the name may also be the user's own, or LightGBM's
-        names[:0] = watched_metric(metric, data_name, convention).request.names
+    watched = WatchedMetric(metric, data_name, convention, "lightgbm")
     stop = callback.early_stopping(rounds, min_delta=min_delta, verbose=False)
-    return EarlyStopping(stop, callback.EarlyStopException, names, data_name)
+    return EarlyStopping(stop, callback.EarlyStopException, watched)
 
 
 class EarlyStopping:
@@ -86,36 +88,51 @@ class EarlyStopping:
 
     before_iteration = False
 
-    def __init__(self, stop: Any, stopped: Any, names: list[str], data_name: str | None) -> None:
-        self._stop, self._stopped, self._names, self._data_name = stop, stopped, names, data_name
+    def __init__(self, stop: Any, stopped: Any, watched: WatchedMetric) -> None:
+        self._stop, self._stopped, self._watched = stop, stopped, watched
         self.order = stop.order
         self._results: dict[int, Any] = {}
 
     def __call__(self, env: Any) -> None:
         self._results[env.iteration] = env.evaluation_result_list
         try:
-            self._stop(_with_results(env, [self._watched(env)]))
+            self._stop(_with_results(env, [self._result(env)]))
         except self._stopped as stopped:
             # The scores of the best round are those of all data sets and metrics, as without us.
             raise self._stopped(stopped.best_iteration, self._results[stopped.best_iteration]) from None
 
-    def _watched(self, env: Any) -> Any:
+    def _result(self, env: Any) -> Any:
         """Return the result of the watched metric and data set."""
-        results = {_data_and_metric(result): result for result in env.evaluation_result_list or []}
-        logged = {metric for _, metric in results}
-        name = next((name for name in self._names if name in logged), self._names[0])
-        found = {data: result for (data, metric), result in results.items() if metric == name}
-        if self._data_name is not None:
-            found = {data: result for data, result in found.items() if data == self._data_name}
-        elif len(found) > 1:
-            training = getattr(env.model, "_train_data_name", None)
-            found.pop(training if isinstance(training, str) else "train", None)  # a CVBooster has any attribute
-        if len(found) == 1:
-            return next(iter(found.values()))
-        if found:
-            raise several_sets(name, found)
-        evaluated = [f"{metric} of {data}" for data, metric in results]
-        raise not_evaluated(name, self._data_name, evaluated, "feval")
+        results = [(*_data_and_metric(result), result) for result in env.evaluation_result_list or []]
+        logged = {metric for _, metric, _ in results}
+        found = self._watched.find(_plans(env), logged, lambda: _gain(env))
+        name, data_name = None if found is None else found[0], self._watched.data_name
+        chosen = [(data, result) for data, metric, result in results if metric == name and data_name in (None, data)]
+        if len(chosen) > 1 and data_name is None:
+            training = getattr(env.model, "_train_data_name", None)  # a CVBooster has any attribute
+            training = training if isinstance(training, str) else "train"
+            chosen = [(data, result) for data, result in chosen if data != training]
+        if len(chosen) > 1:
+            raise several_sets(str(self._watched), [data for data, _ in chosen])
+        if not chosen:
+            raise not_evaluated(self._watched, [f"{metric} of {data}" for data, metric, _ in results], "feval")
+        ((data, result),) = chosen
+        # LightGBM's callback ignores the training data, which it recognises by their name.
+        values = f"{data} (watched)", name, *result[2:]
+        return type(result)(*values) if hasattr(result, "_fields") else values
+
+
+def _plans(env: Any) -> list[Plan]:
+    """Return what our metric functions of this training evaluate. LightGBM passes them to no callback."""
+    call = find_call("lightgbm", "train", "cv")
+    given = None if call is None else call.local("feval", "under which name feval logs the metric to stop by")
+    functions = list(given) if isinstance(given, (list, tuple)) else [given]
+    ours = [getattr(function, "func", function) for function in functions]  # within a wrapper of LGBMRanker
+    return [function.metrics.plan(lambda: _gain(env)) for function in ours if isinstance(function, LightGBMFunction)]
+
+
+def _gain(env: Any) -> Gain:
+    return gain_of_setting("label_gain", env.params.get("label_gain"))
 
 
 def _with_results(env: Any, results: list[Any]) -> Any:

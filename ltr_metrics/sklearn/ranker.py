@@ -110,7 +110,8 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         For each query of the fit, held out or not, the number of its documents and the sum of their
         grades. They tell the scorer whether a fold has cut a query in two.
     n_rounds_ : int
-        Number of boosting rounds that ``predict`` uses. Exists only with early stopping.
+        Number of boosting rounds that ``predict`` uses, those of a model that the training continues
+        included. Exists only with early stopping.
     validation_qid_ : ndarray
         Ids of the held-out queries. Exists only with early stopping.
     feature_importances_, coef_, intercept_ : ndarray

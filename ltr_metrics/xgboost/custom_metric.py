@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 import xgboost
 
 from ltr_metrics._engine.cache import cached
 from ltr_metrics._engine.words import ConventionName, NoRelevant, TiePolicy
-from ltr_metrics._hosts.frames import find_call
+from ltr_metrics._hosts.frames import HostCall, find_call
 from ltr_metrics._hosts.host_data import ColumnsByData, QueriesCache, queries_of_boundaries
-from ltr_metrics._hosts.host_metrics import HostMetrics, MetricFunction, Plan
+from ltr_metrics._hosts.host_metrics import HostMetrics, MetricFunction, Plan, model_of_call
 from ltr_metrics._hosts.known_hosts import with_metrics, wrong_host
 from ltr_metrics._hosts.log_names import Names, refuse_names_in_use, refuse_unusable_name
 from ltr_metrics._hosts.workers import Part, mean_over_workers
 from ltr_metrics.evaluation.evaluate import Queries
-from ltr_metrics.evaluation.training_log import PerQueryLog
+from ltr_metrics.evaluation.training_log import PerQueryLog, Round
 from ltr_metrics.metrics.conventions import Convention
 from ltr_metrics.metrics.requests import Metrics
 from ltr_metrics.xgboost.xgboost_gain import gain_of_training
@@ -98,8 +99,8 @@ def custom_metric(
         other conventions do not depend on ``ndcg_exp_gain``.
     log : PerQueryLog, optional
         Records the values per query of every round. They have full precision. Use a new log for
-        each training, because XGBoost does not report to a metric that another training has begun.
-        It is an error on several workers, where the log would be lost.
+        each training. Only a training that continues the booster of the log is appended. A log is
+        an error on several workers, where it would be lost.
     names : {"canonical", "asked", "slug"} or mapping, default "canonical"
         Names in the log. ``"canonical"`` is ``str(metric)``, ``"asked"`` is the name as you typed
         it, and ``"slug"`` is ``metric.slug``, which experiment trackers accept. A mapping gives
@@ -173,16 +174,18 @@ class MatrixMetrics(MetricFunction):
             raise wrong_host(
                 "custom_metric is for xgb.train and xgb.cv, which pass an xgboost.DMatrix.", preds, dmatrix, *others
             )
-        plan = self._plan_of_call()
+        call = find_call("xgboost", "eval_set")
+        plan = self._plan_of_call(call)
         if xgboost.collective.is_distributed():
             mean = mean_over_workers(XGBoostWorkers(), plan, self.metrics.log, lambda: self._part(preds, dmatrix))
         else:
-            mean = self.metrics.evaluate_round(plan, self._queries(dmatrix), preds, dmatrix)
+            remedy = "Call booster.eval_set([(data, name)], round, feval=metric) instead."
+            at = None if self.metrics.log is None else round_of(model_of_call(call, remedy))
+            mean = self.metrics.evaluate_round(plan, self._queries(dmatrix), preds, dmatrix, at=at)
         return list(mean.items())
 
-    def _plan_of_call(self) -> Plan:
+    def _plan_of_call(self, call: HostCall | None) -> Plan:
         """Return the plan of this call, to which XGBoost passes neither the model nor any name."""
-        call = find_call("xgboost", "eval_set")
         if call is None:
             return self.metrics.plan()
         plan = self.metrics.plan(lambda: gain_of_training(call.local("self")))
@@ -215,6 +218,20 @@ class MatrixMetrics(MetricFunction):
             return queries_of_boundaries("DMatrix", remedy, label, boundaries, query_weight=weights, columns=columns)
 
         return self._queries_cache.get(dmatrix, (label, weight, boundaries), make)
+
+
+def round_of(booster: xgboost.Booster) -> Round:
+    """Return the round that a booster is in."""
+    n = booster.num_boosted_rounds()
+
+    def taken_over(before: xgboost.Booster) -> int | None:
+        n_before = before.num_boosted_rounds()
+        with suppress(xgboost.core.XGBoostError):  # the rounds of gblinear cannot be told apart
+            if n_before <= n and booster[:n_before].get_dump() == before.get_dump():
+                return n_before
+        return None
+
+    return Round(n - 1, booster, taken_over)
 
 
 @cached

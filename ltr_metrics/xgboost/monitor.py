@@ -21,7 +21,7 @@ from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.evaluation.training_log import PerQueryLog
 from ltr_metrics.metrics.conventions import Convention
 from ltr_metrics.metrics.requests import Metrics
-from ltr_metrics.xgboost.custom_metric import REMEDY
+from ltr_metrics.xgboost.custom_metric import REMEDY, round_of
 from ltr_metrics.xgboost.xgboost_gain import plan_of_training
 from ltr_metrics.xgboost.xgboost_workers import XGBoostWorkers
 
@@ -163,25 +163,30 @@ class Monitor(MetricFunction, xgboost.callback.TrainingCallback):
         self._missing = missing
         self._dmatrix: xgboost.DMatrix | None = None  # of the features, while a training runs
         self.plan: Plan | None = None  # of the current training
-        self._rounds = 0
+        self._rounds = 0  # that it has evaluated in the current training
+        self._epoch: int | None = None  # XGBoost's number of the last one of them
 
     def before_training(self, model: Any) -> Any:
         if not isinstance(model, xgboost.Booster):
             raise LtrTypeError(
                 "Monitor watches one model, and xgb.cv trains one for each fold. Use custom_metric there."
             )
-        self._rounds, self._dmatrix = 0, None
+        self._rounds, self._epoch, self._dmatrix = 0, None, None
         return model
 
     def before_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
         if self._rounds == 0:  # before XGBoost's own data sets, so that "the last one" remains one of them
-            evals_log.setdefault(self.name, MonitoredHistory()).monitors.add(self)
+            self._join(evals_log)
         return False
 
     def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
-        if self._rounds == epoch:  # early_stopping or another Monitor may have run this one already
+        if self._epoch != epoch:  # early_stopping or another Monitor may have run this one already
+            self._join(evals_log)  # a loop that is written by hand may call nothing before
             run_monitors(model, epoch, evals_log)
         return False
+
+    def _join(self, evals_log: Any) -> None:
+        evals_log.setdefault(self.name, MonitoredHistory()).monitors.add(self)
 
     def after_training(self, model: Any) -> Any:
         self._dmatrix = None
@@ -189,7 +194,7 @@ class Monitor(MetricFunction, xgboost.callback.TrainingCallback):
 
     def evaluate(self, model: xgboost.Booster, epoch: int, history: OrderedDict[str, list[float]]) -> None:
         """Append the means of the current model to the history, once a round."""
-        if self._rounds != epoch:
+        if self._epoch == epoch:
             return
         plan = self.plan = plan_of_training(self.metrics, model)
         in_use = [metric for metric, values in history.items() if len(values) != self._rounds]
@@ -197,14 +202,15 @@ class Monitor(MetricFunction, xgboost.callback.TrainingCallback):
         if xgboost.collective.is_distributed():
             mean = mean_over_workers(XGBoostWorkers(), plan, self.metrics.log, lambda: self._part(model))
         else:
+            at = None if self.metrics.log is None else round_of(model)
             scores = self._predict(model)
-            mean = self.metrics.evaluate_round(plan, self.queries, scores, self, name=self.name, training=model)
+            mean = self.metrics.evaluate_round(plan, self.queries, scores, self, name=self.name, at=at)
         for metric, value in mean.items():
             history.setdefault(metric, []).append(value)
         if self._rounds == 0:  # the last metric remains one of XGBoost
             for metric in [metric for metric in history if metric not in mean]:
                 history.move_to_end(metric)
-        self._rounds += 1
+        self._rounds, self._epoch = self._rounds + 1, epoch
 
     def _part(self, model: xgboost.Booster) -> Part:
         """Evaluate on one of several workers. On Dask all of them have the same rows."""
@@ -224,7 +230,7 @@ class Monitor(MetricFunction, xgboost.callback.TrainingCallback):
     def __deepcopy__(self, memo: dict[int, Any]) -> Monitor:
         """Return a copy that shares the data and the log: scikit-learn's clone copies callbacks."""
         copied = copy.copy(self)
-        copied.__dict__ |= {"_dmatrix": None, "_rounds": 0}
+        copied.__dict__ |= {"_dmatrix": None, "_rounds": 0, "_epoch": None}
         return copied
 
     def __getstate__(self) -> dict[str, Any]:

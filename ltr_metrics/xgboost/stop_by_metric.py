@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import xgboost
@@ -10,13 +9,13 @@ import xgboost
 from ltr_metrics._engine.checks import require_count
 from ltr_metrics._engine.words import ConventionName
 from ltr_metrics._hosts.frames import find_call
-from ltr_metrics._hosts.host_metrics import Plan, not_evaluated, several_sets, watched_metric
+from ltr_metrics._hosts.host_metrics import Plan, WatchedMetric, not_evaluated, several_sets
 from ltr_metrics._hosts.log_names import refuse_names_in_use
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.conventions import Convention
 from ltr_metrics.xgboost.custom_metric import REMEDY, MatrixMetrics
 from ltr_metrics.xgboost.monitor import MonitoredHistory, run_monitors
-from ltr_metrics.xgboost.xgboost_gain import plan_of_training
+from ltr_metrics.xgboost.xgboost_gain import gain_of_training, plan_of_training
 
 WHERE = "custom_metric, for data sets in evals, or to a Monitor in callbacks"
 
@@ -37,8 +36,8 @@ def early_stopping(
     Parameters
     ----------
     metric : str or Metric
-        The metric as you passed it to `custom_metric` or `Monitor`. It is found under whatever name
-        it has in the log.
+        The metric that you passed to `custom_metric` or `Monitor`, in any spelling. It is found
+        under whatever name it has in the log.
     rounds : int
         Rounds without improvement after which to stop.
     data_name : str, optional
@@ -98,9 +97,7 @@ class EarlyStopping(xgboost.callback.EarlyStopping):
         convention: ConventionName | Convention | None = None,
         **options: Any,
     ) -> None:
-        self._watched = watched_metric(metric, options["data_name"], convention, "xgboost")
-        (watched,) = self._watched.request.metrics
-        options |= {"metric_name": str(watched), "maximize": watched.higher_is_better}
+        self._watched = WatchedMetric(metric, options["data_name"], convention, "xgboost")
         super().__init__(rounds=require_count("rounds", rounds), **options)
         self._data_name = self.data
         self._rounds_seen = 0
@@ -115,41 +112,36 @@ class EarlyStopping(xgboost.callback.EarlyStopping):
     def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
         self._rounds_seen += 1
         run_monitors(model, epoch, evals_log)
-        names = self._names_in_log(model, evals_log)
+        found = self._find(model, evals_log)
         if self.data is None:
-            self.data = self._only_or_last(names, evals_log)
-        if self.data is None or self.data not in names:
-            (canonical,) = plan_of_training(self._watched, model).logged
+            self.data = self._only_or_last(list(found), evals_log)
+        if self.data is None or self.data not in found:
             logged = [f"{metric} of {data}" for data, metrics in evals_log.items() for metric in metrics]
-            raise not_evaluated(canonical, self._data_name, logged, WHERE)
-        self.metric_name = names[self.data]
+            raise not_evaluated(self._watched, logged, WHERE)
+        self.metric_name, self.maximize = found[self.data]
         if len(evals_log[self.data][self.metric_name]) > self._rounds_seen:
             refuse_names_in_use([self.metric_name], [self.metric_name], repr(self.data), REMEDY)
         stop: bool = super().after_iteration(model, epoch, evals_log)
         return stop
 
-    def _names_in_log(self, model: Any, evals_log: Any) -> dict[str, str]:
-        """Return the name of the metric in the log, for each data set that has it."""
-        (canonical,) = plan_of_training(self._watched, model).logged
+    def _find(self, model: Any, evals_log: Any) -> dict[str, tuple[str, bool]]:
+        """Return the name of the metric in the log and its direction, for each data set that has it."""
         plan_of_function = _plan_of_custom_metric(model)
-        names = {}
+        found = {}
         for data, history in evals_log.items():
             plans = [*plan_of_function, *(m.plan for m in getattr(history, "monitors", ()) if m.plan)]
-            candidates = [plan.logged[canonical] for plan in plans if canonical in plan.logged]
-            candidates.append(canonical)  # of a user's function, or XGBoost's own
-            candidates = [name for name in candidates if name in history]
-            if candidates:
-                names[data] = candidates[0]
-        return names
+            one = self._watched.find(plans, history, lambda: gain_of_training(model))
+            if one is not None and one[1] is not None:  # that of a name which is no metric of ours is unknown
+                found[data] = one[0], one[1]
+        return found
 
-    def _only_or_last(self, names: Mapping[str, str], evals_log: Any) -> str | None:
+    def _only_or_last(self, data: list[str], evals_log: Any) -> str | None:
         """Return the data set that has the metric, of several ``evals`` the last, as in XGBoost.
 
         Monitors have no order, so several data sets are an error if one of them has a Monitor.
         """
-        data = list(names)
         if len(data) > 1 and any(isinstance(evals_log[name], MonitoredHistory) for name in data):
-            raise several_sets(names[data[0]], data)
+            raise several_sets(str(self._watched), data)
         return data[-1] if data else None
 
 

@@ -83,22 +83,6 @@ def test_sets_that_are_not_the_bound_one() -> None:
     assert history(model) == scan(model, TRAIN)
 
 
-@pytest.mark.parametrize("is_continued", [False, True])
-@pytest.mark.parametrize(("period", "rounds"), [(1, [0, 1, 2, 3, 4, 5]), (4, [0, 4, 5]), (5, [0, 5]), (9, [0, 5])])
-def test_the_log_has_the_rounds_of_the_metric_period(period: int, rounds: list[int], is_continued: bool) -> None:
-    log, full = ltr.PerQueryLog(), ltr.PerQueryLog()
-    first = fit(EvalMetric("mrr", PAIR), pool(TRAIN), pool(VALID)) if is_continued else None
-    start = {"init_model": first} if is_continued else {}
-    fit(EvalMetric("mrr", PAIR, log=full), pool(TRAIN), pool(VALID), **start)
-    model = fit(EvalMetric("mrr", PAIR, log=log), pool(TRAIN), pool(VALID), metric_period=period, **start)
-    assert log.rounds("validation").tolist() == rounds
-    np.testing.assert_array_equal(log.values("validation", "mrr"), full.values("validation", "mrr")[rounds])
-    best = log.best_round("validation", "mrr")
-    assert best.n_rounds == rounds[best.best] + 1
-    if not is_continued:
-        assert best.n_rounds == model.best_iteration_ + 1
-
-
 def test_a_continued_training_and_scores_to_start_from() -> None:
     first = fit(EvalMetric("mrr", PAIR), pool(TRAIN), pool(VALID))
     both = fit(EvalMetric("mrr", PAIR), pool(TRAIN), pool(VALID), init_model=first)

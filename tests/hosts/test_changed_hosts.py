@@ -15,6 +15,7 @@ from trainings import TRAININGS, Case
 
 import ltr_metrics as ltr
 from ltr_metrics._hosts import frames
+from ltr_metrics.lightgbm import early_stopping
 
 pytestmark = pytest.mark.integration
 
@@ -58,13 +59,13 @@ CHECKS = [
 
 @pytest.mark.parametrize(("name", "function", "variables"), CHECKS)
 def test_a_lost_check_is_one_warning(name: str, function: str, variables: tuple[str, ...], rename: Rename) -> None:
-    """The values of all rounds are right all the same."""
+    """The values of all rounds are right all the same. Without the function, a log would not know the rounds."""
     rename(function, *variables)
     train, valid = (part._replace(columns=None) for part in PLAIN)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         TRAININGS[name].train(Case(train, valid))
-        check(TRAININGS[name], Case(train, valid))
+        check(TRAININGS[name], Case(train, valid), has_log=bool(variables))
     texts = [str(one.message) for one in caught if issubclass(one.category, ltr.LtrWarning)]
     assert len(texts) == len(set(texts)) > 0
     for text in texts:
@@ -89,6 +90,27 @@ def test_a_gain_that_cannot_be_read_is_an_error(
     assert list(stated.history) == ["ndcg_exp@10"]
 
 
+@pytest.mark.filterwarnings("ignore:.*does not check")
+@pytest.mark.parametrize("hidden", [(), ("self",)], ids=["function", "variable"])
+@pytest.mark.parametrize(("name", "function"), FUNCTIONS)
+def test_a_log_needs_the_round(name: str, function: str, hidden: tuple[str, ...], rename: Rename) -> None:
+    rename(function, *hidden)
+    train, valid = (part._replace(columns=None) for part in PLAIN)
+    with pytest.raises(ltr.LtrError, match=f"{VERSION} 'self' .*value depends on.*{REMEDY}"):
+        TRAININGS[name].train(Case(train, valid, ["mrr"], {"log": ltr.PerQueryLog()}))
+
+
+@pytest.mark.parametrize("hidden", [(), ("feval",)], ids=["function", "variable"])
+def test_early_stopping_of_lightgbm_finds_a_canonical_name_all_the_same(
+    hidden: tuple[str, ...], rename: Rename
+) -> None:
+    rename("train", *hidden)
+    train, valid = (part._replace(columns=None) for part in PLAIN)
+    with pytest.warns(ltr.LtrWarning, match=f"{VERSION} 'feval' .*does not check under which name.*{REMEDY}"):
+        run = TRAININGS["lgb.train"].train(Case(train, valid, ["mrr"], callbacks=(early_stopping("rr", 2),), rounds=20))
+    assert run.best == int(np.argmax(run.history["mrr"])) < 17
+
+
 def test_columns_by_name_need_the_name_of_the_data_set(rename: Rename) -> None:
     rename("__inner_eval", "data_name")
     with pytest.raises(ltr.LtrError, match=f"{VERSION} 'data_name' .*{REMEDY}"):
@@ -106,7 +128,7 @@ def test_a_monitor_needs_to_know_what_is_missing(rename: Rename) -> None:
 
 def test_the_training_of_catboost(rename: Rename) -> None:
     case = columns_needed(Case(*PLAIN))
-    for hidden in ((), ("params",), ("test_pool",)):
+    for hidden in ((), ("params",), ("test_pool",), ("init_model",)):
         rename("_train", *hidden)
         with pytest.raises(Exception, match=f"catboost {VERSION}.*value depends on"):
             TRAININGS["CatBoostRanker"].train(case)

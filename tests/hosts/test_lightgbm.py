@@ -290,15 +290,6 @@ def test_early_stopping_in_an_estimator_and_in_cross_validation() -> None:
     assert len(result["valid mrr-mean"]) == int(np.argmax(result["valid mrr-mean"])) + 1 < 40
 
 
-def test_a_convention_and_lightgbms_own_metrics_are_found() -> None:
-    best, history = stopped("good", early_stopping("ndcg@5", 3, data_name="good", convention="trec_eval"))
-    assert best == int(np.argmax(history["ndcg_lin@5"])) + 1
-    best, history = stopped(
-        "good", early_stopping("map@3", 3, data_name="good"), metrics=["mrr"], metric="map", eval_at=[3]
-    )
-    assert best == int(np.argmax(history["map@3"])) + 1
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

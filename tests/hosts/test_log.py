@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pickle
+from typing import Any
 
 import numpy as np
 import pytest
 
 import ltr_metrics as ltr
+from ltr_metrics.evaluation.training_log import Round
 from ltr_metrics.metrics.requests import resolve
 
 pytestmark = pytest.mark.integration
@@ -25,11 +27,14 @@ def record(
     group: tuple[int, ...] = (2, 2),
     weight: list[float] | None = None,
     training: Host | None = None,
+    number: int = 0,
+    taken_over: Any = lambda _: None,
+    request: Any = None,
     **options: str,
 ) -> None:
-    request = resolve(metrics, **options)
+    request = request or resolve(metrics, **options)
     result = ltr.Queries([1, 0, 0, 2], group=group, query_weight=weight).evaluate_request([1, 2, 3, 4], request)
-    log.record(data, result, request, name=name, training=training)
+    log.record(data, result, request, Round(number, training, taken_over), name=name)
 
 
 def test_rounds_by_name_and_by_data_set() -> None:

@@ -14,7 +14,8 @@ import pytest
 from scipy import stats
 
 import ltr_metrics as ltr
-from ltr_metrics.evaluation.learning import learning_curve
+from ltr_metrics.evaluation.learning import LearningCurve, learning_curve
+from ltr_metrics.evaluation.training_log import Round
 from ltr_metrics.metrics.requests import resolve
 from ltr_metrics.report import (
     ComparisonDisplay,
@@ -222,7 +223,7 @@ def log_of(names: tuple[str, ...] = ("training", "valid")) -> tuple[ltr.PerQuery
     for round_ in range(9):
         for name, host in zip(names, hosts, strict=True):
             scores = Y + rng.normal(0, 1 + abs(round_ - 4), len(Y))
-            log.record(host, queries.evaluate_request(scores, request), request, name=name)
+            log.record(host, queries.evaluate_request(scores, request), request, Round(round_), name=name)
     return log, hosts
 
 
@@ -232,18 +233,54 @@ def test_learning_curves_are_those_of_the_log() -> None:
     assert list(display.curves) == ["valid", "training"]
     curve = log.learning_curve("valid", "ndcg@5")
     x, y = display.lines_["valid"].get_data()
-    assert x.tolist() == list(range(9))
+    assert x.tolist() == list(range(1, 10))  # as predict counts them
     assert y.tolist() == curve.mean.tolist()
-    assert display.best_["valid"].get_xydata().tolist() == [[curve.best, curve.mean[curve.best]]]
+    assert display.best_["valid"].get_xydata().tolist() == [[curve.n_rounds, curve.mean[curve.best]]]
     band = display.bands_["valid"].get_paths()[0].vertices[:, 1]
     assert (band.min(), band.max()) == pytest.approx((curve.low.min(), curve.high.max()))
     covered = {
         round_
         for segment in display.plateaus_["valid"].get_segments()
         for round_ in range(9)
-        if segment[0, 0] < round_ < segment[1, 0]
+        if segment[0, 0] < round_ + 1 < segment[1, 0]
     }
     assert covered == set(curve.plateau.tolist())
+
+
+def curve_of(level: float, metric: str = "mrr", confidence: float = 0.95, first: int = 0) -> LearningCurve:
+    values = level + np.random.default_rng(0).random((7, 30)) / 10
+    rounds = first + np.arange(7)
+    return learning_curve(
+        values, None, np.arange(30), metric=metric, data="valid", confidence=confidence, rounds=rounds
+    )
+
+
+def test_several_learning_curves_in_the_same_axes_are_all_seen_and_named() -> None:
+    from matplotlib import pyplot
+
+    ax = pyplot.figure().subplots()
+    displays = [LearningCurveDisplay(curves={"valid": curve_of(level, first=3)}) for level in (0.1, 0.8, 2.0)]
+    for display in displays:
+        display.plot(ax=ax)
+    at_once = LearningCurveDisplay(curves={str(i): d.curves["valid"] for i, d in enumerate(displays)}).plot()
+    for axis in ("x", "y"):
+        limits = getattr(ax, f"get_{axis}lim")()
+        assert limits == pytest.approx(getattr(at_once.ax_, f"get_{axis}lim")(), rel=0.01)
+        data = np.concatenate([getattr(line, f"get_{axis}data")() for line in ax.get_lines()])
+        assert limits[0] < data.min() < data.max() < limits[1]
+    looks = [(line.get_color(), line.get_linestyle()) for line in at_once.lines_.values()]
+    assert [(d.lines_["valid"].get_color(), d.lines_["valid"].get_linestyle()) for d in displays] == looks
+    best = [str(display.curves["valid"].n_rounds) for display in displays]
+    names = [f"valid, 30 queries ({i})" for i in (1, 2, 3)]
+    assert texts(ax) == [*names, "95% interval", f"best: {', '.join(best)}", "plateau"]
+    heights = [float(display.plateaus_["valid"].get_segments()[0][0, 1]) for display in displays]
+    assert heights == sorted(set(heights))
+    for other in (curve_of(0.1, "map"), curve_of(0.1, confidence=0.9)):
+        with pytest.raises(ltr.LtrValueError, match="must have the same metric and confidence level"):
+            LearningCurveDisplay(curves={"valid": other}).plot(ax=ax)
+    ax.clear()
+    LearningCurveDisplay(curves={"valid": curve_of(0.1, "map")}).plot(ax=ax)
+    assert texts(ax)[0] == "valid, 30 queries"
 
 
 # What all have in common

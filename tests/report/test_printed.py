@@ -15,7 +15,7 @@ import pytest
 import ltr_metrics as ltr
 from ltr_metrics.counterfactual import Propensities
 from ltr_metrics.counterfactual import evaluate as evaluate_clicks
-from ltr_metrics.evaluation.learning import best_round, learning_curve
+from ltr_metrics.evaluation.learning import learning_curve
 from ltr_metrics.evaluation.tables import Table, as_html, as_latex, as_markdown, as_text
 from ltr_metrics.interleaving.outcome import Outcome
 
@@ -91,7 +91,6 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "DataAudit": lambda: audited().data,
     "Churn": churned,
     "RankChanges": changed,
-    "BestRound": lambda: best_round(rounds(), None, metric="map", confidence=0.9),
     "LearningCurve": lambda: learning_curve(
         rounds(), None, np.array([SCRIPT] * 30, object), metric="map", data=SCRIPT, confidence=0.9
     ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from typing import Any, Literal, NamedTuple
@@ -241,7 +241,11 @@ class LearningCurveDisplay(Display):
     """Means of a metric in the rounds of a training, with intervals, best round and plateau.
 
     The plateau is the bar at the bottom: the rounds that do not differ significantly from the best
-    round on these queries (see `ltr_metrics.PerQueryLog.best_round`). Create it with `from_log`.
+    round on these queries (see `ltr_metrics.PerQueryLog.learning_curve`). Create it with `from_log`.
+    The axis has the numbers of rounds that ``predict`` takes, from 1.
+
+    If you plot several displays into the same axes, all their curves are visible, and the legend
+    names them all. They must have the same metric and confidence level.
 
     Parameters
     ----------
@@ -260,7 +264,8 @@ class LearningCurveDisplay(Display):
     Raises
     ------
     LtrValueError
-        If there is no curve, or if the curves are of different metrics or confidence levels.
+        If there is no curve, or if the curves are of different metrics or confidence levels, those
+        that are already in the axes included.
 
     See Also
     --------
@@ -276,21 +281,15 @@ class LearningCurveDisplay(Display):
     >>> params = {"objective": "lambdarank", "metric": "None", "verbose": -1}
     >>> booster = lgb.train(params, train, 5, valid_sets=[train], feval=feval("ndcg@10", log=log))
     >>> display = LearningCurveDisplay.from_log(log, "training", "ndcg@10")
-    >>> display.curves["training"].n_rounds
-    5
+    >>> display.curves["training"].rounds + 1
+    array([1, 2, 3, 4, 5])
     >>> display.plot().figure_.savefig("learning.svg")  # doctest: +SKIP
     """
 
     curves: dict[str, LearningCurve]
 
     def __post_init__(self) -> None:
-        kinds = {(curve.metric, curve.confidence) for curve in self.curves.values()}
-        if len(kinds) != 1:
-            raise LtrValueError(
-                "All curves of a figure must have the same metric and confidence level, and there must be at "
-                "least one. "
-                f"Got {sorted(kinds) or 'no curve'}."
-            )
+        _require_one_kind(self.curves.values())
 
     @classmethod
     def from_log(
@@ -325,13 +324,20 @@ class LearningCurveDisplay(Display):
         return cls(curves={curve.data: curve for curve in curves})
 
     def _draw(self, ax: Any) -> None:
+        earlier: list[tuple[Any, str, LearningCurve]] = [
+            (line, *line.learning_curve) for line in ax.get_lines() if hasattr(line, "learning_curve")
+        ]
+        _require_one_kind([*(curve for _, _, curve in earlier), *self.curves.values()])
+        if earlier:
+            ax.autoscale(axis="y")  # the figure that is there has set the limits
         self.lines_, self.bands_, self.best_, self.plateaus_ = {}, {}, {}, {}
-        for i, (name, curve) in enumerate(self.curves.items()):
-            look, rounds = style.series_style(i), curve.rounds
+        for i, (name, curve) in enumerate(self.curves.items(), start=len(earlier)):
+            look, rounds = style.series_style(i), curve.rounds + 1
             self.lines_[name], self.bands_[name] = _line(ax, look, rounds, curve, style.BAND)
+            self.lines_[name].learning_curve = name, curve
             mark = {"marker": look.marker, "markersize": 8, "linestyle": "none", "zorder": 4}
             (self.best_[name],) = ax.plot(
-                [rounds[curve.best]],
+                [curve.n_rounds],
                 [curve.mean[curve.best]],
                 color=look.color,
                 markeredgecolor=style.text_color(ax),
@@ -340,30 +346,43 @@ class LearningCurveDisplay(Display):
             starts, ends = _runs(curve)
             bar = {"color": look.color, "linewidth": 4, "transform": ax.get_xaxis_transform()}
             self.plateaus_[name] = ax.hlines(np.full(len(starts), PLATEAU_HEIGHT * (i + 0.5)), starts, ends, **bar)
+        drawn = [*((name, curve) for _, name, curve in earlier), *self.curves.items()]
         bottom, top = ax.get_ylim()
-        ax.set_ylim(bottom - PLATEAU_HEIGHT * len(self.curves) * (top - bottom), top)
+        ax.set_ylim(bottom - PLATEAU_HEIGHT * len(drawn) * (top - bottom), top)
         style.whole_numbers(ax.xaxis)
         style.grid(ax)
-        style.label_axes(ax, "round (from 0)", f"{next(iter(self.curves.values())).metric}, mean over queries")
-        self.legend_ = style.legend(ax, self._handles(), self._names())
+        style.label_axes(ax, "rounds", f"{drawn[0][1].metric}, mean over queries")
+        handles = self._handles([*(line for line, _, _ in earlier), *self.lines_.values()])
+        self.legend_ = style.legend(ax, handles, _legend_of(drawn))
 
-    def _handles(self) -> list[Any]:
+    def _handles(self, lines: list[Any]) -> list[Any]:
         from matplotlib.lines import Line2D
         from matplotlib.patches import Patch
 
         ink = style.text_color(self.ax_)
         best = Line2D([], [], color=ink, linestyle="none", marker="o", markersize=8, markerfacecolor="none")
         plateau = Line2D([], [], color=ink, linewidth=4)
-        return [*self.lines_.values(), Patch(color=ink, alpha=style.BAND, linewidth=0), best, plateau]
+        return [*lines, Patch(color=ink, alpha=style.BAND, linewidth=0), best, plateau]
 
     def _names(self) -> list[str]:
-        confidence = f"{100 * next(iter(self.curves.values())).confidence:g}%"
-        data = [
-            f"{style.shorten(name, 12)}, {style.n_queries_text((curve.n_queries,) * 2)}"
-            for name, curve in self.curves.items()
-        ]
-        best = ", ".join(str(curve.rounds[curve.best]) for curve in self.curves.values())
-        return [*data, f"{confidence} interval", f"best: {best}", "plateau"]
+        return _legend_of(list(self.curves.items()))
+
+
+def _legend_of(curves: Sequence[tuple[str, LearningCurve]]) -> list[str]:
+    """Return the lines of the legend of all curves in the axes."""
+    confidence = f"{100 * curves[0][1].confidence:g}%"
+    data = [f"{style.shorten(name, 12)}, {style.n_queries_text((curve.n_queries,) * 2)}" for name, curve in curves]
+    best = ", ".join(str(curve.n_rounds) for _, curve in curves)
+    return [*data, f"{confidence} interval", f"best: {best}", "plateau"]
+
+
+def _require_one_kind(curves: Iterable[LearningCurve]) -> None:
+    kinds = {(curve.metric, curve.confidence) for curve in curves}
+    if len(kinds) != 1:
+        raise LtrValueError(
+            "All curves of a figure must have the same metric and confidence level, and there must be at least one. "
+            f"Got {sorted(kinds) or 'no curve'}."
+        )
 
 
 def panels_of_curves(panels: Sequence[Mapping[str, LearningCurve]], form: Format) -> bytes:
@@ -395,8 +414,9 @@ def panels_of_curves(panels: Sequence[Mapping[str, LearningCurve]], form: Format
 def _runs(curve: LearningCurve) -> tuple[FloatArray, FloatArray]:
     """Return the start and end of each run of the plateau, extended by half a step of the curve."""
     parts = np.split(curve.plateau, np.flatnonzero(np.diff(curve.plateau) > 1) + 1)
-    half = (curve.rounds[0] + 1) / 2  # the first entry is the first step
-    starts, ends = (curve.rounds[[part[i] for part in parts]] for i in (0, -1))
+    n_rounds = curve.rounds + 1
+    starts, ends = (n_rounds[[part[i] for part in parts]] for i in (0, -1))
+    half = np.diff(n_rounds, prepend=0)[:2].min() / 2  # the first entry may be far from 0 in a continued training
     return starts - half, ends + half
 
 

@@ -1,0 +1,221 @@
+"""The metric that `early_stopping` watches is found as a metric, in every spelling and under every name in the log."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import lightgbm as lgb
+import numpy as np
+import pytest
+import xgboost as xgb
+from lightgbm_fit import validation_sets
+from sklearn.model_selection import GroupKFold
+from test_host_contract import LINEAR, PLAIN, STEPS
+from trainings import LIGHTGBM, TRAININGS, XGBOOST, Case, Run, matrix
+
+import ltr_metrics as ltr
+from ltr_metrics import lightgbm as ours_for_lightgbm
+from ltr_metrics import xgboost as ours_for_xgboost
+from ltr_metrics.lightgbm import eval_metric, feval
+from ltr_metrics.xgboost import custom_metric
+
+pytestmark = pytest.mark.integration
+
+TRAIN, VALID = (part._replace(columns=None) for part in PLAIN)
+STOPPING: dict[str, Any] = {
+    "lgb.train": ours_for_lightgbm.early_stopping,
+    "LGBMRanker": ours_for_lightgbm.early_stopping,
+    "xgb.train": ours_for_xgboost.early_stopping,
+    "XGBRanker": ours_for_xgboost.early_stopping,
+}
+PATIENCE = 3
+HOSTS = pytest.mark.parametrize("name", STOPPING)
+
+
+def stopped(name: str, watched: Any, metrics: Any, options: Any, params: Any = None, **stop: Any) -> tuple[Run, int]:
+    callback = STOPPING[name](watched, PATIENCE, **stop)
+    run = TRAININGS[name].train(Case(TRAIN, VALID, metrics, options, params or {}, 40, callbacks=(callback,)))
+    best = run.model.best_iteration_ if name == "LGBMRanker" else run.model.best_iteration
+    return run, best - (1 if name in ("lgb.train", "LGBMRanker") else 0)
+
+
+def is_stopped_by(values: list[float], best: int) -> bool:
+    """Whether the training ended ``PATIENCE`` rounds after the best one."""
+    return best == int(np.argmax(values)) and len(values) == best + 1 + PATIENCE < 40
+
+
+AVERAGE_PRECISION = ["ap@5", "average_precision@5", "map@5", "map(denominator=retrieved)@5", "MAP@5", ltr.MAP(k=5)]
+GAIN = ["ndcg@10", "ndcg_exp@10", "NDCG@10", "ndcg(gain=exp)@10", ltr.NDCG(k=10), "gain"]
+
+
+@HOSTS
+@pytest.mark.parametrize(
+    ("metrics", "options", "logged", "spellings"),
+    [
+        (["err@3", "ndcg@10"], {"names": "slug"}, "ndcg_exp_at_10", GAIN[:-1]),
+        (["err@3", "ndcg@10"], {"names": {"ndcg@10": "gain"}}, "gain", GAIN),
+        (["err@3", "ndcg@10"], {"names": "asked"}, "ndcg@10", GAIN[:-1]),
+        (["err@3", "ap@5"], {"names": "asked"}, "ap@5", [*AVERAGE_PRECISION[:3], *AVERAGE_PRECISION[4:]]),
+        (["err@3", "map@5"], {"names": {"map@5": "mrr"}}, "mrr", ["ap@5"]),  # a name that is another metric's
+        (["err@3", "rr"], {}, "mrr", ["rr", "reciprocal_rank", "mrr", "MRR", ltr.MRR()]),
+    ],
+    ids=["slug", "mapping", "asked", "alias", "misleading", "canonical"],
+)
+def test_every_spelling_under_every_name(
+    name: str, metrics: Any, options: dict[str, Any], logged: str, spellings: list[Any]
+) -> None:
+    for watched in spellings:
+        run, best = stopped(name, watched, metrics, options)
+        assert logged in run.history
+        assert is_stopped_by(run.history[logged], best)
+
+
+@HOSTS
+@pytest.mark.parametrize("names", ["canonical", "asked", "slug", {"ndcg@5": "gain"}], ids=str)
+@pytest.mark.parametrize("gain", [None, LINEAR, STEPS], ids=["default", "linear", "steps"])
+def test_a_convention_with_the_gain_of_the_training(name: str, names: Any, gain: Any) -> None:
+    host = TRAININGS[name].convention
+    if host == "xgboost" and gain is STEPS:
+        pytest.skip("XGBoost has no such gain")
+    params = {} if gain is None else {"label_gain": gain} if host == "lightgbm" else {"ndcg_exp_gain": False}
+    options = {"convention": host, "names": names}
+    run, best = stopped(name, "ndcg@5", ["ndcg@5"], options, params, convention=host)
+    assert is_stopped_by(next(iter(run.history.values())), best)
+    other = {"convention": "trec_eval", "ties": "mean", "names": names}
+    run, best = stopped(name, "ndcg@5", ["mrr", "ndcg@5"], other, params, convention="trec_eval")
+    assert is_stopped_by(list(run.history.values())[1], best)
+
+
+@HOSTS
+def test_the_metric_of_another_convention_is_not_found(name: str) -> None:
+    """Not even if it is logged under the same words."""
+    options = {"convention": "trec_eval", "ties": "mean", "names": "asked"}
+    with pytest.raises(ltr.LtrValueError, match=r"watches ndcg_exp@10, which is not evaluated\. Evaluated here: .*ndcg@10 of"):
+        stopped(name, "ndcg@10", ["mrr", "ndcg@10"], options)
+
+
+@HOSTS
+def test_the_hosts_own_metric_is_found_by_its_name(name: str) -> None:
+    if name == "XGBRanker":
+        pytest.skip("its own metrics are those of eval_set")
+    params: dict[str, Any] = {"metric": "ndcg", "eval_at": [3]} if name in ("lgb.train", "LGBMRanker") else {}
+    params = params or {"eval_metric": "ndcg@3"}
+    for options in ({}, {"names": {"mrr": "our_mrr"}}):
+        run, best = stopped(name, "ndcg@3", ["mrr"], options, params)
+        assert is_stopped_by(run.history["ndcg@3"], best)
+
+
+@HOSTS
+@pytest.mark.parametrize(
+    ("watched", "message"),
+    [
+        ("map@3", "watches map@3, which is not evaluated"),
+        ("mrr@3", "watches mrr@3, which is not evaluated"),
+        ("gian", "watches gian, which is not evaluated"),
+        (["mrr", "map"], "watches one metric. Got mrr, map"),
+    ],
+)
+def test_what_is_not_evaluated(name: str, watched: Any, message: str) -> None:
+    with pytest.raises(ltr.LtrValueError, match=message):
+        stopped(name, watched, ["mrr", "err@3"], {"names": {"err@3": "gain"}})
+    with pytest.raises(ltr.LtrValueError, match="nvention"):
+        STOPPING[name]("gain", PATIENCE, convention="terc_eval")
+
+
+def test_a_metric_that_is_logged_twice() -> None:
+    functions = [feval("mrr", names={"mrr": "one"}), feval("mrr", ties="worst", names={"mrr": "other"})]
+    case = Case(TRAIN, VALID, adapter=functions, rounds=40)
+    for watched, name in (("mrr", None), ("one", "one"), ("other", "other")):
+        case = Case(
+            TRAIN, VALID, adapter=functions, rounds=40,
+            callbacks=(ours_for_lightgbm.early_stopping(watched, PATIENCE),),
+        )  # fmt: skip
+        if name is None:
+            with pytest.raises(ltr.LtrValueError, match="mrr, which is logged as one and as other"):
+                TRAININGS["lgb.train"].train(case)
+        else:
+            run = TRAININGS["lgb.train"].train(case)
+            assert is_stopped_by(run.history[name], run.model.best_iteration - 1)
+
+
+# -- the data set -----------------------------------------------------------------------------------------------------
+
+SETS = pytest.mark.parametrize("watched", ["own", "one", "other"])
+SHORT = VALID._replace(**{key: getattr(VALID, key)[: len(VALID.y) // 2] for key in ("X", "y", "qid")})
+
+
+@SETS
+def test_one_set_of_several_the_training_set_included(watched: str) -> None:
+    data = lgb.Dataset(TRAIN.X, TRAIN.y, group=TRAIN.group)
+    others = [lgb.Dataset(part.X, part.y, group=part.group, reference=data) for part in (VALID, SHORT)]
+    history: dict[str, Any] = {}
+    stop = ours_for_lightgbm.early_stopping("ndcg@10", PATIENCE, data_name=watched)
+    booster = lgb.train(
+        LIGHTGBM | {"metric": "None", "num_leaves": 3}, data, 200, [others[0], data, others[1]], ["one", "own", "other"],
+        feval=feval(["mrr", "ndcg@10"], names="slug"), callbacks=[stop, lgb.record_evaluation(history)],
+    )  # fmt: skip
+    values = history[watched]["ndcg_exp_at_10"]
+    assert booster.best_iteration == int(np.argmax(values)) + 1 == len(values) - PATIENCE < 190
+    assert set(booster.best_score) == {"own", "one", "other"}
+
+
+@pytest.mark.parametrize("watched", ["own", "one"])
+def test_the_training_set_of_an_estimator(watched: str) -> None:
+    ranker = lgb.LGBMRanker(n_estimators=200, metric="None", verbose=-1, n_jobs=1, learning_rate=0.3, num_leaves=3)
+    ranker.fit(
+        TRAIN.X, TRAIN.y, group=TRAIN.group, eval_group=[TRAIN.group, VALID.group], eval_names=["own", "one"],
+        eval_metric=[eval_metric("mrr"), eval_metric("ndcg@10", names={"ndcg@10": "gain"})],
+        callbacks=[ours_for_lightgbm.early_stopping("ndcg@10", PATIENCE, data_name=watched)],
+        **validation_sets((TRAIN.X, TRAIN.y), (VALID.X, VALID.y)),
+    )  # fmt: skip
+    values = ranker.evals_result_[watched]["gain"]
+    assert ranker.best_iteration_ == int(np.argmax(values)) + 1 == len(values) - PATIENCE < 190
+
+
+def test_the_training_set_alone() -> None:
+    data, history = lgb.Dataset(TRAIN.X, TRAIN.y, group=TRAIN.group), {}
+    booster = lgb.train(
+        LIGHTGBM | {"metric": "None", "num_leaves": 3}, data, 200, [data], feval=feval("ndcg@10"),
+        callbacks=[ours_for_lightgbm.early_stopping("ndcg@10", PATIENCE), lgb.record_evaluation(history)],
+    )  # fmt: skip
+    values = history["training"]["ndcg_exp@10"]
+    assert booster.best_iteration == int(np.argmax(values)) + 1 == len(values) - PATIENCE < 190
+
+
+def test_two_sets_of_one_name_cannot_be_told_apart() -> None:
+    data = lgb.Dataset(TRAIN.X, TRAIN.y, group=TRAIN.group)
+    others = [lgb.Dataset(part.X, part.y, group=part.group, reference=data) for part in (VALID, SHORT)]
+    stop = ours_for_lightgbm.early_stopping("mrr", PATIENCE, data_name="v")
+    with pytest.raises(ltr.LtrValueError, match="Several data sets have mrr.*of v, v"):
+        lgb.train(LIGHTGBM, data, 9, others, ["v", "v"], feval=feval("mrr"), callbacks=[stop])
+
+
+@pytest.mark.parametrize("data_name", [None, "valid", "train"])
+@pytest.mark.parametrize("names", ["slug", {"ndcg@10": "gain"}], ids=str)
+def test_the_folds_of_lightgbm(data_name: str | None, names: Any) -> None:
+    data = lgb.Dataset(TRAIN.X, TRAIN.y, group=TRAIN.group)
+    folds = GroupKFold(3).split(TRAIN.X, TRAIN.y, np.repeat(np.arange(len(TRAIN.group)), TRAIN.group))
+    params = LIGHTGBM | {"metric": "None", "num_leaves": 3}
+    options: dict[str, Any] = {"folds": list(folds), "eval_train_metric": True}
+    stop = ours_for_lightgbm.early_stopping("ndcg@10", PATIENCE, data_name=data_name)
+    whole = lgb.cv(params, data, 60, feval=feval(["mrr", "ndcg@10"], names=names), **options)
+    found = lgb.cv(params, data, 60, feval=feval(["mrr", "ndcg@10"], names=names), callbacks=[stop], **options)
+    key = f"{data_name or 'valid'} {'gain' if isinstance(names, dict) else 'ndcg_exp_at_10'}-mean"
+    best = 0
+    for i, value in enumerate(whole[key]):
+        best = i if value > whole[key][best] else best
+        if i - best == PATIENCE:
+            break
+    assert len(found[key]) == best + 1 < 57
+
+
+@pytest.mark.parametrize("data_name", ["train", "test"])
+def test_the_folds_of_xgboost(data_name: str) -> None:
+    params = XGBOOST | {"disable_default_eval_metric": True, "max_depth": 2}
+    stop = ours_for_xgboost.early_stopping("ndcg@10", PATIENCE, data_name=data_name)
+    found = xgb.cv(
+        params, matrix(TRAIN), 99, nfold=3, custom_metric=custom_metric(["mrr", "ndcg@10"], names={"ndcg@10": "gain"}),
+        as_pandas=False, callbacks=[stop],
+    )  # fmt: skip
+    values = found[f"{data_name}-gain-mean"]
+    assert len(values) == int(np.argmax(values)) + 1 < 90
