@@ -119,7 +119,7 @@ class Monitor(MetricFunction, xgboost.callback.TrainingCallback):
     >>> X, X_valid, y, y_valid, qid, qid_valid = ltr.train_test_split(X, y, qid, random_state=0)
     >>> watched = Monitor(["err@10", "ndcg@10"], X_valid, y_valid, qid=qid_valid)
     >>> ranker = xgb.XGBRanker(n_estimators=100, callbacks=[watched, early_stopping("err@10", 10)])
-    >>> ranker = ranker.fit(X, y, qid=qid)
+    >>> ranker = ranker.fit(X, y, qid=qid, verbose=False)
     >>> score = ranker.predict(X_valid)  # of the best round
     >>> best = ltr.evaluate(y_valid, score, qid=qid_valid, metrics="err@10")["err@10"]
     >>> best == max(ranker.evals_result()["valid"]["err@10"])

@@ -77,7 +77,8 @@ def early_stopping(
     >>> X, y, qid = ltr.make_ranking(n_queries=40, random_state=0)
     >>> monitor = Monitor("mrr", X, y, qid=qid)
     >>> stop = early_stopping("mrr", rounds=3, min_delta=0.001)
-    >>> ranker = xgb.XGBRanker(n_estimators=100, callbacks=[monitor, stop]).fit(X, y, qid=qid)
+    >>> ranker = xgb.XGBRanker(n_estimators=100, callbacks=[monitor, stop])
+    >>> ranker = ranker.fit(X, y, qid=qid, verbose=False)
     >>> ranker.best_iteration < 97
     True
     """

@@ -212,6 +212,16 @@ def test_a_callback_that_ends_the_training_does_not_hide_the_round() -> None:
     assert made.n_rounds_ == made.estimator_.get_booster().num_boosted_rounds() == len(Listener.heard) == best + 1
 
 
+@pytest.mark.parametrize("host", ["XGBRanker", "XGBRegressor"])
+def test_xgboost_prints_its_rounds_only_if_asked_to(host: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whatever its version does by default."""
+    made = QueryRanker(estimator_of(host, 3), early_stopping_rounds=2, random_state=0)
+    made.fit(X, y, qid=qid)
+    assert capsys.readouterr().out == ""
+    made.fit(X, y, qid=qid, verbose=True)
+    assert capsys.readouterr().out.startswith("[0]\tvalidation-ndcg_exp@10:")
+
+
 def test_categories_of_catboost() -> None:
     inputs = frame(X, qid).assign(kind=np.where(X[:, 0] > 0, "a", "b"))
     estimator = estimator_of("CatBoostRanker", cat_features=("kind",))

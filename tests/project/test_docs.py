@@ -45,7 +45,7 @@ def test_python_in_the_documentation_runs(
     with sklearn.config_context():  # an example sets metadata routing
         exec(compile(code, "<example>", "exec"), {"__name__": "__main__"})
     promised = re.findall(r"^#> (.*)$", code, flags=re.MULTILINE)
-    if promised:
+    if promised or "print(" not in code:  # then it promises silence: newer hosts may print by default
         assert capsys.readouterr().out.splitlines() == promised
 
 
