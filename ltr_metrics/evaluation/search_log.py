@@ -180,11 +180,13 @@ class SearchLog:
             table.insert(1, "fold", folds[frozenset(score.evaluation.plain_qid)])
             if score.evaluation.weight is not None:
                 table["weight"] = score.evaluation.weight
-            for name in names:
-                value = score.parameters.get(name)
-                table[f"param_{name}"] = json.dumps(value) if isinstance(value, (list, dict)) else value
             tables.append(table)
-        return pd.concat(tables, ignore_index=True)
+        whole = pd.concat(tables, ignore_index=True)
+        for name in names:  # as one column, because concat guesses its type if a table has no value, and warns
+            values = [score.parameters.get(name) for score in scores]
+            column = pd.Series([json.dumps(value) if isinstance(value, (list, dict)) else value for value in values])
+            whole[f"param_{name}"] = column.repeat([len(table) for table in tables]).array
+        return whole
 
 
 def _plain(value: Any) -> Any:
