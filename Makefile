@@ -8,12 +8,12 @@ N ?= logical
 PYTEST = -m pytest -n $(N) --dist worksteal $(if $(COVERAGE),--cov --cov-append --cov-report= --cov-fail-under=0)
 
 # The processes share the processors, so each of them trains with one thread.
-test test-fast test-slow test-all test-spark test-oldest test-versions dist: export OMP_NUM_THREADS ?= 1
+test test-fast test-slow test-all test-spark test-oldest dist: export OMP_NUM_THREADS ?= 1
 
 # The scripts of the gallery must not open windows.
 SPHINX = MPLBACKEND=agg $(BIN)/python -m sphinx -W --keep-going -n -q -j auto
 
-.PHONY: help demo test test-fast test-slow test-all fuzz mutants conformance coverage test-spark test-oldest test-versions
+.PHONY: help demo test test-fast test-slow test-all fuzz mutants conformance coverage test-spark test-oldest
 .PHONY: weekly bench notebooks guard lint format docs linkcheck clean wheel dist
 
 help:  ## show this
@@ -83,12 +83,8 @@ build/made: .venv/dist $(wildcard $(shell git ls-files 2> /dev/null))
 
 wheel: build/made  ## build wheel and sdist into dist/, and check their metadata and what is in them
 
-dist: wheel  ## make wheel, install the sdist alone, and do as make test-versions
-	.ci/versions sdist
-	.ci/versions $(N)
-
-test-versions: wheel  ## install the wheel on each further Python, run the fast tests there, those of hosts on the newest
-	.ci/versions $(N)
+dist: wheel  ## make wheel, install the sdist with NumPy only, and run the fast tests against the installed wheel
+	PYTHON=$(PYTHON) .ci/test_dist $(N)
 
 bench: .venv/bench  ## measure against the peers; BENCH=--quick takes under a minute
 	$(BIN)/python -m benchmarks $(BENCH)
@@ -118,7 +114,7 @@ format: .venv/lint  ## let ruff format and mend what it can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-weekly:  ## run what the landing check leaves out: slow tests, oldest versions, Spark, all Pythons, live systems, speed
+weekly:  ## run what the landing check leaves out: all Pythons, slow tests, oldest versions, Spark, live systems, speed
 	.ci/run weekly
 
 clean:  ## remove what the other commands made

@@ -21,7 +21,7 @@ def pytest_configure() -> None:
     """Stop if the installed package is to be tested, and another one is imported."""
     folder = Path(ltr.__file__).parent
     if os.environ.get("LTR_METRICS_INSTALLED") and folder.parent.name != "site-packages":
-        raise pytest.UsageError(f"The tests import {folder}, not the installed package. Run: make test-versions")
+        raise pytest.UsageError(f"The tests import {folder}, not the installed package. Run: make dist")
 
 
 @pytest.fixture(scope="session")
