@@ -80,9 +80,14 @@ class Cells:
                 "positions."
             )
         chosen = kept[self.stratum]
-        stratum = (np.cumsum(kept) - 1)[self.stratum]
-        fields = (self.cluster, stratum, self.position, self.impressions, self.clicks)
-        return Cells(self.positions, *(field[chosen] for field in fields))
+        return Cells(
+            self.positions,
+            self.cluster[chosen],
+            (np.cumsum(kept) - 1)[self.stratum[chosen]],
+            self.position[chosen],
+            self.impressions[chosen],
+            self.clicks[chosen],
+        )
 
     def by_cluster(self, values: FloatArray) -> FloatArray:
         """Sum one value per cell over each cluster."""

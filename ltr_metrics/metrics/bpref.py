@@ -101,7 +101,7 @@ def capped_counts_above(ranking: Ranking, is_nonrelevant: BoolArray, most: Float
     most : ndarray of float64
         The limit of each query, (queries x 1).
     """
-    above: FloatArray = np.cumsum(is_nonrelevant, axis=1) - is_nonrelevant.astype(np.float64)
+    above: FloatArray = np.cumsum(is_nonrelevant, axis=1, dtype=np.float64) - is_nonrelevant
     in_tie: FloatArray = np.zeros_like(above)
     tied = ranking.open_documents(ranking.width)
     if tied is not None:
