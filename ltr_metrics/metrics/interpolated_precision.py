@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -119,12 +118,16 @@ class InterpolatedPrecision(BinaryMetric):
 #
 # The expectation of a maximum M is the sum over its possible values x of the step from x to the next
 # one, times P(M > x). The ties of a query are independent, so P(M <= x) is a product over them.
-# Within a tie, it is the share of its orders in which the l-th relevant document is low enough for
-# each l. These orders are counted from the last relevant document to the first one.
+#
+# Let h(l) be the number of ranks of a tie at which its l-th relevant document has a precision above x.
+# Some precision is above x if, for some l, at least l of the first h(l) documents are relevant. For the
+# last such l, exactly l of them are: with more of them, l + 1 would be such a number, too. So we count
+# the orders with a precision above x by the last l for which exactly l of the first h(l) documents are
+# relevant. Levels of recall differ only in the first l that counts.
 
 
-MOST_CELLS = 10_000  # (rank, relevant document) in the ties of a query; the time grows with their square
-CELLS_AT_ONCE = 1_000_000  # (value, rank) of one call of NumPy
+MOST_STEPS = 10_000_000_000  # of OpenTie.n_steps, for the ties of a query; they take 3 s
+CELLS_AT_ONCE = 2**15  # (relevant document, value), so that temporary arrays stay in the processor's cache
 
 
 class OpenTie(NamedTuple):
@@ -135,10 +138,15 @@ class OpenTie(NamedTuple):
     size: int
     n_relevant: int
 
-    def precisions(self) -> FloatArray:
-        """Return the precision where the l-th relevant document is at the p-th rank of the tie, (n_relevant x size)."""
-        nth, rank = np.arange(1, self.n_relevant + 1)[:, None], np.arange(1, self.size + 1)
-        return np.asarray((self.relevant_above + nth) / (self.above + rank))
+    @property
+    def highest(self) -> float:
+        """The highest precision of all orders."""
+        return (self.relevant_above + self.n_relevant) / (self.above + self.n_relevant)
+
+    @property
+    def n_steps(self) -> int:
+        """What the time grows with: a step for each pair of relevant documents and each value, and those of a value."""
+        return self.n_relevant * (self.size - self.n_relevant) * (self.n_relevant**2 + 3000)
 
 
 def highest_precisions(ranking: Ranking, is_relevant: BoolArray, counts: FloatArray) -> FloatArray:
@@ -184,13 +192,13 @@ def _open_ties(ranking: Ranking, n_relevant: IntArray) -> dict[int, list[OpenTie
 
 
 def _refuse_large(ranking: Ranking, query: int, ties: list[OpenTie]) -> None:
-    if sum(tie.size * tie.n_relevant for tie in ties) > MOST_CELLS:
-        largest = max(ties, key=lambda tie: tie.size * tie.n_relevant)
+    if sum(tie.n_steps for tie in ties) > MOST_STEPS:
+        largest = max(ties, key=lambda tie: tie.n_steps)
         qid = one_line(ranking.queries.qid[ranking.members[query]])
         raise LtrValueError(
-            "The mean of iprec over the orders of ties takes long to compute, so the ties of a query must have at most "
-            f"{MOST_CELLS:,} documents x relevant documents: query {qid} has {largest.size:,} documents of equal "
-            f"score, {largest.n_relevant:,} of them relevant. Evaluate with ",
+            "The mean of iprec over the orders of a tie of m documents, r of them relevant, takes r (m - r) "
+            f"(r^2 + 3000) steps, and a query may take {MOST_STEPS:,}: query {qid} has {largest.size:,} documents of "
+            f"equal score, {largest.n_relevant:,} of them relevant. Evaluate with ",
             Argument("ties", "stable"),
             ", worst, best or docid.",
         )
@@ -198,26 +206,62 @@ def _refuse_large(ranking: Ranking, query: int, ties: list[OpenTie]) -> None:
 
 def _expected(ties: list[OpenTie], counts: FloatArray, least: FloatArray) -> FloatArray:
     """Return the expected highest precision of one query for each count, whose lowest values are ``least``."""
-    values = np.unique(np.concatenate([tie.precisions().ravel() for tie in ties]))
-    values = np.concatenate(([least.min()], values[values > least.min()]))
-    at_most = np.ones((len(values), len(counts)))
+    lowest, laws = least.min(), []
     for tie in ties:
         first = np.maximum(counts - tie.relevant_above, 1).astype(np.intp)
-        for level_first in np.unique(first[first <= tie.n_relevant]).tolist():
-            at_most[:, first == level_first] *= _probabilities(tie, level_first, values)[:, None]
+        if first.min() <= tie.n_relevant and tie.highest > lowest:
+            laws.append(_law(tie, first, lowest))
+    values = np.unique(np.concatenate([[lowest], *(of_tie for of_tie, _ in laws)]))
+    at_most = np.ones((len(values), len(counts)))
+    for of_tie, probabilities in laws:
+        start, stop = values.searchsorted([of_tie[0], of_tie[-1]])  # from the last value on, the probability is 1
+        at_most[start:stop] *= probabilities[of_tie.searchsorted(values[start:stop], side="right") - 1]
     steps = np.diff(np.maximum(values[:, None], least), axis=0)
     return np.asarray(least + (steps * (1 - at_most[:-1])).sum(axis=0))
 
 
-def _probabilities(tie: OpenTie, first: int, values: FloatArray) -> FloatArray:
-    """Return P(no precision from the tie's relevant document number ``first`` on is above x) for each x."""
-    precisions = tie.precisions()[first - 1 :]
-    above_first = np.array([math.comb(rank, first - 1) for rank in range(tie.size)], dtype=np.float64)
-    n_orders = []
-    for part in np.array_split(values, len(values) * tie.size // CELLS_AT_ONCE + 1):
-        n_below = np.ones((len(part), tie.size))  # orders of the later relevant documents, by rank of this one
-        for of_document in precisions[::-1]:
-            n_here = np.where(of_document <= part[:, None], n_below, 0.0)
-            n_below = np.cumsum(n_here[:, ::-1], axis=1)[:, ::-1] - n_here
-        n_orders.append(n_here @ above_first)
-    return np.asarray(np.concatenate(n_orders) / math.comb(tie.size, tie.n_relevant))
+def _law(tie: OpenTie, first: IntArray, lowest: float) -> tuple[FloatArray, FloatArray]:
+    """Return the values x from ``lowest`` on, and P(no precision is above x) for each of them and each level.
+
+    ``first`` is the first relevant document of the tie that counts, for each level. Every order has
+    a precision of at least the first value, unless that is ``lowest``.
+    """
+    nth = np.arange(first.min(), tie.n_relevant + 1)[:, None]
+    rank = np.arange(1, tie.size + 1)
+    precisions = (tie.relevant_above + nth) / (tie.above + rank)
+    lowest = max(lowest, precisions[-1, -1])
+    values = np.unique(np.append(precisions[(precisions > lowest) & (rank >= nth)], lowest))
+    np.negative(precisions, out=precisions)  # ascending
+    ways = _ways(tie.n_relevant, tie.size - tie.n_relevant)
+    level = np.minimum(first - nth[0], len(nth))
+    n_above = np.empty((len(values), len(first)))  # orders with a precision above x
+    n_at_once = CELLS_AT_ONCE // len(nth) + 1
+    for start in range(0, len(values), n_at_once):
+        part = slice(start, start + n_at_once)
+        h = np.array([of_document.searchsorted(-values[part]) for of_document in precisions])
+        by_last = np.zeros((len(nth) + 1, h.shape[1]))  # none is after the tie's last relevant document
+        by_last[:-1] = ways[nth, h] * _ways_after(ways, nth, h)
+        n_above[part] = by_last[::-1].cumsum(axis=0)[::-1][level].T
+    return values, 1 - n_above / ways[-1, -1]
+
+
+def _ways(n_relevant: int, n_others: int) -> FloatArray:
+    """Return in how many ways l of h documents are relevant, (l x h); 0 where the tie has not as many documents."""
+    ways = np.zeros((n_relevant + 1, n_relevant + n_others + 1))
+    others, row = np.arange(n_others + 1.0), np.ones(n_others + 1)
+    ways[0, : n_others + 1] = row
+    for nth in range(1, n_relevant + 1):
+        row = row * (others + nth) / nth
+        ways[nth, nth : nth + n_others + 1] = row
+    return ways
+
+
+def _ways_after(ways: FloatArray, nth: IntArray, h: IntArray) -> FloatArray:
+    """Return the orders of the documents below rank h(l) for which l is the last such number, (l x values)."""
+    n_relevant, size = ways.shape[0] - 1, ways.shape[1] - 1
+    after: FloatArray = ways[n_relevant - nth, size - h]
+    row = (nth - nth[0]) * ways.shape[1]
+    for i in range(len(nth) - 2, -1, -1):
+        between = ways.ravel().take(row[1 : len(nth) - i] + (h[i + 1 :] - h[i]))
+        after[i] -= (between * after[i + 1 :]).sum(axis=0)
+    return after

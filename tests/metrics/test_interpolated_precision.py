@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 import numpy as np
@@ -43,18 +44,49 @@ def test_the_rounding_of_trec_eval_10() -> None:
         )
 
 
-def test_a_large_tie_has_the_mean_of_its_orders() -> None:
-    """60 documents, 20 relevant, against 20,000 random orders: within 5 standard errors of their mean."""
-    y = (np.arange(60) < 20).astype(float)
-    cumulative = np.cumsum(np.random.default_rng(0).permuted(np.tile(y, (20_000, 1)), axis=1), axis=1)
-    highest = (cumulative / np.arange(1, 61)).max(axis=1)
-    got = ltr.evaluate(y, np.zeros(60), group=[60], metrics=["iprec(recall=0)"])["iprec(recall=0)"]
-    assert abs(got - highest.mean()) < 5 * highest.std() / np.sqrt(len(highest))
+def expected_highest(groups: list[tuple[int, int]], counts: list[int]) -> list[float]:
+    """Count orders rank by rank, for every value: groups of tied documents, (size, relevant), from the top."""
+    starts = [tuple(map(sum, zip((0, 0), *groups[:i], strict=True))) for i in range(len(groups))]
+    ties = [(*start, *group) for start, group in zip(starts, groups, strict=True)]
+    cells = [(b + j) / (a + p) for a, b, m, r in ties for j in range(1, r + 1) for p in range(j, m - r + j + 1)]
+    values = np.unique([0, *cells])
+    expected = []
+    for count in counts:
+        at_most = np.ones(len(values))
+        for a, b, m, r in ties:
+            orders = np.zeros((r + 1, len(values)))
+            orders[0] = 1
+            for p in range(1, m + 1):
+                for j in range(min(r, p), 0, -1):
+                    is_allowed = (b + j < count) | ((b + j) / (a + p) <= values)
+                    orders[j] += np.where(is_allowed, orders[j - 1], 0)
+            at_most *= orders[r] / math.comb(m, r)
+        expected.append(math.fsum(values[1:] * np.diff(at_most)))
+    return expected
+
+
+@pytest.mark.parametrize(
+    "groups",
+    [
+        [(150, 100)],
+        [(1, 0), (45, 15), (1, 1), (20, 19), (30, 1), (1, 0)],
+        [(7, 0), (60, 4), (3, 3), (2, 1), (40, 20)],
+    ],
+)
+def test_ties_have_the_mean_of_their_orders(groups: list[tuple[int, int]]) -> None:
+    y = np.concatenate([np.arange(size) < relevant for size, relevant in groups]).astype(float)
+    score = -np.repeat(np.arange(len(groups)), [size for size, _ in groups]).astype(float)
+    levels = (0.0, 0.3, 0.5, 0.8, 1.0)
+    metrics = [ltr.InterpolatedPrecision(recall=level) for level in (*levels, levels)]
+    got = list(ltr.evaluate(y, score, group=[len(y)], metrics=metrics).mean.values())
+    counts = [max(1, -(-int(10 * level) * int(y.sum()) // 10)) for level in levels]
+    expected = expected_highest(groups, counts)
+    np.testing.assert_allclose(got, [*expected, np.mean(expected)], rtol=0, atol=1e-13)
 
 
 def test_a_tie_that_is_too_large_is_an_error_with_a_remedy() -> None:
-    y = (np.arange(502) < 20).astype(float)
-    rows = {"y_true": y, "y_score": np.zeros(502), "qid": ["big"] * 501 + ["other"], "metrics": ["iprec"]}
-    with pytest.raises(ltr.LtrValueError, match="query big has 501 documents of equal score, 20 of them relevant"):
+    y = (np.arange(1002) < 400).astype(float)
+    rows = {"y_true": y, "y_score": np.zeros(1002), "qid": ["big"] * 1001 + ["other"], "metrics": ["iprec"]}
+    with pytest.raises(ltr.LtrValueError, match="query big has 1,001 documents of equal score, 400 of them relevant"):
         ltr.evaluate(**rows)
     assert ltr.evaluate(**rows, ties="best").per_query["iprec"][0] == 1
