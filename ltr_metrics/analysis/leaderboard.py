@@ -9,7 +9,7 @@ import numpy as np
 
 from ltr_metrics._engine.checks import FloatArray, IntArray
 from ltr_metrics._engine.plain import DataFrame, to_dataframe
-from ltr_metrics.analysis.inference import intervals
+from ltr_metrics.analysis import inference
 from ltr_metrics.analysis.inference.limits import bootstrap_means
 from ltr_metrics.analysis.settings import INTERVALS, Settings
 from ltr_metrics.errors import LtrKeyError
@@ -21,6 +21,7 @@ from ltr_metrics.metrics.base import Metric
 if TYPE_CHECKING:
     from ltr_metrics.analysis.comparison import Comparison
 
+NUMBERS_AT_ONCE = 2**16  # bootstrap differences, so that temporary arrays stay in the processor's cache
 TABLE = {  # what is printed
     "metric": "{metric}",
     "model": "{model}",
@@ -177,17 +178,25 @@ class Leaderboard(Result):
 
 def leaderboard_of(comparison: Comparison) -> Leaderboard:
     """Return the leaderboard of the models of a comparison, the baseline included."""
+    metrics, n_models = comparison.metrics, len(comparison.evaluations)
+    n = max(1, inference.columns_at_once(comparison.n_queries) // n_models)
+    groups = [metrics[start : start + n] for start in range(0, len(metrics), n)]
+    return Leaderboard(tuple(row for group in groups for row in _standings(comparison, group)), comparison.settings)
+
+
+def _standings(comparison: Comparison, metrics: list[str]) -> list[Standing]:
+    """Return the standings of all models in some metrics, which are resampled together."""
     settings, models = comparison.settings, list(comparison.evaluations)
     resampling = settings.n_resamples, settings.seed
     of_metrics = []
-    for metric in comparison.metrics:
+    for metric in metrics:
         values = np.column_stack([one.per_query[metric] for one in comparison.evaluations.values()])
         of_metrics.append(np.where(np.isnan(values).any(axis=1, keepdims=True), np.nan, values))
     sample = comparison.sample(np.concatenate(of_metrics, axis=1), comparison.weight)
     means = bootstrap_means(sample, *resampling)
-    low, high = intervals(sample, settings.interval, settings.confidence, *resampling, means)
+    low, high = inference.intervals(sample, settings.interval, settings.confidence, *resampling, means)
     rows = []
-    for i, metric in enumerate(comparison.metrics):
+    for i, metric in enumerate(metrics):
         columns = slice(i * len(models), (i + 1) * len(models))
         gain = gain_of(sample.mean[columns], higher_is_better=comparison.higher_is_better(metric))
         gains = gain_of(means[columns], higher_is_better=comparison.higher_is_better(metric))
@@ -210,7 +219,7 @@ def leaderboard_of(comparison: Comparison) -> Leaderboard:
             for j, (model, p_best) in enumerate(zip(models, _shares_of_best(gains), strict=True))
         ]
         rows += sorted(standings, key=lambda row: row.rank or 0)
-    return Leaderboard(tuple(rows), settings)
+    return rows
 
 
 def _shares_of_best(gains: FloatArray) -> FloatArray:
@@ -222,17 +231,23 @@ def _shares_of_best(gains: FloatArray) -> FloatArray:
 
 def _ranks(gain: FloatArray, gains: FloatArray, confidence: float) -> tuple[IntArray, IntArray, IntArray]:
     """Return the rank of each model, and the lowest and highest rank that its differences to the others allow."""
-    n_ahead, n_clearly_ahead, n_clearly_behind = (np.zeros(len(gain), dtype=np.intp) for _ in range(3))
+    difference = difference_of(gain[:, np.newaxis], gain)
+    rank = 1 + np.count_nonzero(difference < 0, axis=1)
+    if np.isnan(gains).any():  # fewer than two units
+        return rank, np.ones_like(rank), np.full_like(rank, len(gain))
+    spread, largest = np.zeros_like(difference), np.zeros_like(gains)
+    n_at_once = NUMBERS_AT_ONCE // gains.shape[1] + 1
     for j in range(len(gain)):
-        difference = difference_of(gain[j], gain)
-        n_ahead[j] = np.count_nonzero(difference < 0)
-        if np.isnan(gains).any():  # fewer than two units
-            continue
-        resampled = difference_of(gains[j], gains)
-        spread = resampled.std(axis=1)
-        deviation = np.abs(resampled - difference[:, np.newaxis])
-        distance = np.divide(deviation, spread[:, np.newaxis], out=np.zeros_like(deviation), where=spread[:, None] > 0)
-        limit = np.quantile(distance.max(axis=0), confidence) * spread
-        n_clearly_ahead[j] = np.count_nonzero(difference < -limit)
-        n_clearly_behind[j] = np.count_nonzero(difference > limit)
-    return 1 + n_ahead, 1 + n_clearly_ahead, len(gain) - n_clearly_behind
+        for start in range(j + 1, len(gain), n_at_once):  # a difference is that of the other model with another sign
+            others = slice(start, start + n_at_once)
+            resampled = difference_of(gains[j], gains[others])
+            spread[j, others] = spread[others, j] = of_pair = resampled.std(axis=1)
+            deviation = np.abs(resampled - difference[j, others, np.newaxis])
+            of_pair = of_pair[:, np.newaxis]
+            distance = np.divide(deviation, of_pair, out=np.zeros_like(deviation), where=of_pair > 0)
+            np.maximum(largest[others], distance, out=largest[others])
+            np.maximum(largest[j], distance.max(axis=0), out=largest[j])
+    limit = np.quantile(largest, confidence, axis=1)[:, np.newaxis] * spread
+    n_clearly_ahead = np.count_nonzero(difference < -limit, axis=1)
+    n_clearly_behind = np.count_nonzero(difference > limit, axis=1)
+    return rank, 1 + n_clearly_ahead, len(gain) - n_clearly_behind

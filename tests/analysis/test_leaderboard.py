@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 
 import ltr_metrics as ltr
 from ltr_metrics.analysis.comparison import Comparison
-from ltr_metrics.analysis.inference import correct
+from ltr_metrics.analysis.inference import correct, resampling
 
 B = 20_000
 
@@ -142,3 +143,39 @@ def test_all_pairs_are_those_of_each_baseline_and_corrected_together() -> None:
         pairs["map", "c"]
     with pytest.raises(ltr.LtrValueError, match="needs a baseline"):
         ltr.gate(pairs, "map > 0")
+
+
+@pytest.mark.parametrize("over", ["models", "all"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_groups_of_columns_change_no_digit(weighted: bool, over: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y, qid = ltr.make_ranking(n_queries=60, random_state=1)
+    scores = {f"model {j}": X[:, j % 5] + X[:, j % 3] for j in range(4)}
+    options: dict[str, Any] = {"qid": qid, "metrics": ["map", "ndcg@5", "mrr"], "baseline": None, "n_resamples": 500}
+    options |= {"query_weight": np.arange(60) + 1.0} if weighted else {}
+    together = ltr.compare(scores, y, correction_over=over, **options)
+    assert together.leaderboard.rows
+    for n in (1, 4, 5):
+        monkeypatch.setattr(resampling, "MOST_COLUMNS", n)
+        monkeypatch.setattr(resampling, "LEAST_COLUMNS", n)
+        groups = ltr.compare(scores, y, correction_over=over, **options)
+        assert groups.rows == together.rows
+        assert groups.leaderboard.rows == together.leaderboard.rows
+
+
+@pytest.mark.slow
+def test_memory_hardly_grows_with_the_pairs() -> None:
+    """As tests/evaluation/test_memory.py: NumPy tells tracemalloc."""
+    rng = np.random.default_rng(0)
+
+    def peak(n_models: int) -> int:
+        values = {f"model {j}": rng.random(300) for j in range(n_models)}
+        tracemalloc.start()
+        try:
+            assert compared(values, n_resamples=10_000).leaderboard.rows
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    few, many = peak(24), peak(48)  # 276 and 1,128 pairs
+    assert few < 200e6
+    assert many < few + 50e6
