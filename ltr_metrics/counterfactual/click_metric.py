@@ -22,6 +22,10 @@ NOT_LINEAR = "its value at one document depends on the clicks on others, so weig
 DIVIDES = "it divides by a number that needs the relevance of documents without a click"
 REASONS = dict.fromkeys(("mrr", "err", "pfound", "map", "hit", "q"), NOT_LINEAR)
 REASONS |= dict.fromkeys(("ndcg", "recall", "f1", "rprec"), DIVIDES)
+RATIOS = (
+    " If propensities are ratios to that of one position, pass Propensities and position= to evaluate, or "
+    "relative=True to ClickMetric. A weight is 1 / propensity: do not pass weights."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,13 +58,17 @@ class ClickMetric(RankMetric):
         `Propensities.of_rows` makes it from positions.
     baseline : str, optional
         Name of the column of the doubly robust estimate's baseline, the predicted probability
-        that the document is clicked if it is examined.
+        that the document is clicked where the propensity is 1.
+    relative : bool, default False
+        Whether propensities are ratios to that of one position, as `estimate_propensities` returns
+        them. They may then be above 1.
 
     Raises
     ------
     LtrValueError, LtrTypeError
         If the metric is not a sum over documents, or for a wrong option. On evaluation: if a column
-        is missing, if a propensity is not a probability, or if a clicked document has the propensity 0.
+        is missing, if a propensity is above 1 and not ``relative``, or if a clicked document has
+        the propensity 0.
 
     See Also
     --------
@@ -91,6 +99,7 @@ class ClickMetric(RankMetric):
     clip: float | None = None
     propensity: str = "propensity"
     baseline: str | None = None
+    relative: bool = False
 
     def __post_init__(self) -> None:
         inner = additive(self.metric)
@@ -115,7 +124,8 @@ class ClickMetric(RankMetric):
     @cached_property
     def family(self) -> tuple[Any, ...]:
         """All parameters but the cutoff: metrics of equal families are computed together."""
-        return (type(self), self.metric.family, self.estimator, self.clip, self.propensity, self.baseline)
+        options = (self.estimator, self.clip, self.propensity, self.baseline, self.relative)
+        return (type(self), self.metric.family, *options)
 
     @property
     def needed_columns(self) -> tuple[str, ...]:
@@ -148,13 +158,16 @@ class ClickMetric(RankMetric):
             return np.asarray(with_padding_value(by_grade)[queries.grade_index] * gain * self._weights(queries))
         if not np.isin(queries.grades, (0.0, 1.0)).all():
             raise LtrValueError(f"{self} needs clicks of 0 and 1. Got {queries.grades.max():g}.")
-        baseline, propensity = _probabilities(queries, str(self.baseline)), _probabilities(queries, self.propensity)
+        baseline, propensity = _numbers(queries, str(self.baseline)), self._propensities(queries)
         estimate = baseline + self._weights(queries) * (clicked - propensity * baseline)
         return np.asarray(by_grade[-1] * gain * estimate * clicked.any())
 
+    def _propensities(self, queries: LabelledQueries) -> FloatArray:
+        return _numbers(queries, self.propensity, np.inf if self.relative else 1.0, RATIOS)
+
     def _weights(self, queries: LabelledQueries) -> FloatArray:
         """Return the weight of a click on each row, 1 / propensity or ``clip``; 0 for a propensity of 0."""
-        propensity = _probabilities(queries, self.propensity)
+        propensity = self._propensities(queries)
         impossible = is_clicked(queries) & (propensity == 0)
         if queries.retrieved is not None:
             impossible &= queries.retrieved
@@ -190,11 +203,12 @@ def inverse(propensity: FloatArray) -> FloatArray:
     return np.divide(1.0, propensity, out=np.zeros_like(propensity), where=propensity > 0)
 
 
-def _probabilities(queries: LabelledQueries, name: str) -> FloatArray:
-    """Return a column of numbers from 0 to 1."""
+def _numbers(queries: LabelledQueries, name: str, highest: float = 1.0, remedy: str = "") -> FloatArray:
+    """Return a column of numbers from 0 to the highest."""
     column = queries.column(name)
-    is_bad = (column < 0) | (column > 1)
+    is_bad = (column < 0) | (column > highest)
     if is_bad.any():
+        rule = "a probability, from 0 to 1" if highest == 1 else "at least 0"
         got = f"{column[is_bad][0]:g} at {queries.where(int(is_bad.argmax()))} (rows like this: {is_bad.sum():,})"
-        raise LtrValueError(f"{name} must be a probability, from 0 to 1: got {got}.")
+        raise LtrValueError(f"{name} must be {rule}: got {got}.{remedy if column[is_bad][0] > 1 else ''}")
     return column

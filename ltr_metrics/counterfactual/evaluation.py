@@ -225,8 +225,9 @@ def evaluate(
     scores : array-like of shape (n_rows,), or Positions
         Scores of the model to evaluate; higher is better.
     propensity : Propensities, or array-like of shape (n_rows,)
-        The propensity of each position, or the probability of each row to be examined. A row of
-        propensity 0 cannot be clicked.
+        The propensity of each position, relative to one of them, so that it may be above 1. Or the
+        probability of each row to be examined, from 0 to 1. A row of propensity 0 cannot be
+        clicked.
     position : array-like of int of shape (n_rows,), optional
         The position at which the document was displayed, from 1, together with a table of
         propensities. 0 is a document that was not displayed. No other position may repeat within
@@ -241,7 +242,8 @@ def evaluate(
         Largest weight of a click, at least 1. Clipping lowers the variance, and biases "ips"
         downwards. By default weights are not clipped.
     baseline : array-like of shape (n_rows,), optional
-        For "dr": the predicted probability that a user who examines the document clicks on it.
+        For "dr": the predicted probability of a click on the document where the propensity is 1,
+        such as at the first position.
     ties : {"mean", "stable", "docid"}, default "mean"
         Treatment of tied scores, as for `ltr_metrics.evaluate`.
     columns : mapping of str to array-like of shape (n_rows,), optional
@@ -283,12 +285,14 @@ def evaluate(
     Notes
     -----
     "ips" is unbiased if clicks follow the position-based model with these propensities, and if
-    every relevant document was displayed. Propensities are relative to the first position, so the
-    estimate is that of a metric whose labels are click probabilities at the first position.
+    every relevant document was displayed. Only ratios of propensities are known from clicks, those
+    to the first position for example. The estimate is then that of a metric whose labels are click
+    probabilities at that position, and ``clip`` and ``baseline`` are relative to it as well. If all
+    propensities are multiplied by one number, "ips" is divided by it, and the order of models stays.
 
     "snips" estimates the metric per relevant document: its divisor estimates the number of relevant
     documents. The divisor is the same for all models of a log, so the order of models is that of
-    "ips". It is unaffected by propensities that are all wrong by one factor. A ratio of two sums
+    "ips". Without ``clip``, one factor of all propensities does not change it. A ratio of two sums
     over queries is a weighted mean: the value of a query is its "ips" divided by the sum of the
     weights of its clicks, and this sum, times ``query_weight``, is the query's weight. A query
     without a click has no value.
@@ -330,7 +334,7 @@ def evaluate(
     given = {"propensity": by_row, "position": position, "baseline": baseline}
     own = {name: values for name, values in given.items() if values is not None}
     options: dict[str, Any] = {"estimator": "dr" if estimator == "dr" else "ips", "clip": clip}
-    options["baseline"] = None if baseline is None else "baseline"
+    options |= {"baseline": None if baseline is None else "baseline", "relative": is_table}
     corrected = [ClickMetric(metric=additive(one), **options) for one in request.metrics]
     others = {} if columns is None else named_columns(columns, "columns")
     for name in own.keys() & others.keys():

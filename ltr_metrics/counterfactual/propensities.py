@@ -21,6 +21,7 @@ class Propensities(Result):
     """The probability that a user examines each position, relative to the first one.
 
     Only ratios of propensities are known from clicks, so the first position has the propensity 1.
+    A position that users examine more often has a propensity above 1, as may an estimate by chance.
     An estimate that is 10 % too high at all positions changes no comparison of models.
 
     Parameters

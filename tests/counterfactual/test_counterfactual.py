@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections.abc import Iterator
 from typing import Any
@@ -12,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ltr_metrics as ltr
-from ltr_metrics.counterfactual import ClickMetric, Propensities, evaluate
+from ltr_metrics.counterfactual import ClickMetric, Propensities, estimate_propensities, evaluate
 from ltr_metrics.interleaving import ClickModel
 from ltr_metrics.metrics import metric
 
@@ -103,6 +104,48 @@ def test_the_expected_value_over_all_clicks_is_the_truth(name: str, estimator: s
         result = evaluate([*clicks, 1], [*NEW, 0], **log, **options)
         total += probability * result.per_query[name][0]
     assert total == pytest.approx(truth[name], rel=1e-12)
+
+
+@pytest.mark.parametrize("options", [{}, {"estimator": "dr"}, {"estimator": "dr", "clip": 2}], ids=str)
+def test_ratios_to_one_position_may_be_above_1(options: dict[str, Any]) -> None:
+    """Users examine the second position more often than the first one, which has the propensity 1.
+
+    The labels of the truth, the baseline and the limit of weights are relative to the first position.
+    """
+    examined = np.array([0.8, 1.0, 0.4, 0.2])
+    at_first = ATTRACTION * examined[0]
+    truth = at_first[::-1] @ (1 / np.log2(np.arange(2, 6)))
+    baseline = {"baseline": [*at_first, 0]} if options else {}
+    total = 0.0
+    for clicks, probability in outcomes(examined * ATTRACTION):
+        log: dict[str, Any] = {"qid": [1, 1, 1, 1, 2], "propensity": Propensities(examined / examined[0])}
+        result = evaluate([*clicks, 1], [*NEW, 0], position=[1, 2, 3, 4, 1], **log, **options, **baseline)
+        total += probability * result.per_query["dcg@10"][0]
+    assert total == pytest.approx(truth, rel=1e-12)
+
+
+@pytest.mark.parametrize("estimator", ["ips", "snips", "dr"])
+def test_estimated_propensities_are_evaluated_whatever_they_are(estimator: str) -> None:
+    rng = np.random.default_rng(0)
+    impression, position = np.divmod(np.arange(6_000), 2)
+    clicks = rng.random(6_000) < np.array([0.3, 0.33])[position]
+    log: dict[str, Any] = {"position": position + 1, "qid": impression}
+    table = estimate_propensities(clicks, **log, method="randomized")
+    assert table.propensity[1] > 1
+    scores, baseline = rng.random(6_000), np.full(6_000, 0.3) if estimator == "dr" else None
+    options = log | {"estimator": estimator, "baseline": baseline}
+    result = evaluate(clicks, scores, propensity=table, **options)["dcg@10"]
+    scaled = evaluate(clicks, scores, propensity=Propensities(table.propensity * 3), **options)["dcg@10"]
+    assert scaled == pytest.approx(result / (1 if estimator == "snips" else 3), rel=1e-12)
+    if estimator == "snips":  # its value needs all queries
+        return
+    columns = {"propensity": table.of_rows(position + 1), "guess": np.full(6_000, 0.3)}
+    one = ClickMetric(metric="dcg@10", estimator=estimator, baseline="guess" if estimator == "dr" else None)
+    given = {"y_true": clicks, "y_score": scores, "qid": impression, "columns": columns}
+    relative = dataclasses.replace(one, relative=True)
+    assert ltr.evaluate(**given, metrics=[relative])[relative] == result
+    with pytest.raises(ltr.LtrValueError, match=r"from 0 to 1: got 1\..*\(rows like this: 3,000\).*relative=True"):
+        ltr.evaluate(**given, metrics=[one])
 
 
 # -- simulations -----------------------------------------------------------------------------------
