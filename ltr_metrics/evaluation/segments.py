@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator
 from typing import Any
 
-from ltr_metrics._engine.checks import BoolArray
+import numpy as np
+
+from ltr_metrics._engine.checks import IntArray
 from ltr_metrics._engine.ids import id_text
 from ltr_metrics._engine.per_query import Segmentations
 from ltr_metrics.errors import LtrKeyError, did_you_mean
@@ -25,13 +27,21 @@ class Segments(dict[Any, Any]):
         raise LtrKeyError(f"There is no segment {key!r}.{did_you_mean(str(key), map(str, self))} There are {known}.")
 
 
-def split_by_segment(segmentations: Segmentations, subset: Callable[[BoolArray], Any]) -> Segments:
-    """Return ``subset(mask)`` of the queries of each segment, in the order of the labels."""
+def split_by_segment(segmentations: Segmentations, subset: Callable[[IntArray], Any]) -> Segments:
+    """Return ``subset(positions)`` of the queries of each segment, in the order of the labels."""
     by_name = {
-        name: Segments({label: subset(code == i) for i, label in enumerate(labels)})
+        name: Segments(
+            {label: subset(queries) for label, queries in zip(labels, _split(code, len(labels)), strict=True)}
+        )
         for name, (labels, code) in segmentations.items()
     }
     return by_name[None] if None in by_name else Segments(by_name)
+
+
+def _split(code: IntArray, n_segments: int) -> list[IntArray]:
+    """Return the positions of the queries of each segment; a mask for each would take queries x segments bytes."""
+    ends = np.cumsum(np.bincount(code, minlength=n_segments))
+    return np.split(np.argsort(code, kind="stable"), ends[:-1])
 
 
 def iter_segments(segmentations: Segmentations, by: Segments) -> Iterator[tuple[str | None, Hashable, Any]]:

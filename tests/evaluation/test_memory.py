@@ -44,3 +44,14 @@ def test_what_is_not_asked_for_takes_none() -> None:
     _, all_five = peak_and_rest(2_000, FIVE, None, np.float64)
     _, top = peak_and_rest(2_000, ["ndcg@10"], None, np.float64)
     assert top < all_five - 5  # MAP and MRR alone know where relevant documents may stand
+
+
+def test_segments_take_no_mask_each() -> None:
+    n = 10_000
+    result = ltr.evaluate(np.ones(2 * n), np.zeros(2 * n), group=[1] * 2 * n, by=np.arange(2 * n) // 2, metrics="map")
+    tracemalloc.start()
+    try:
+        assert len(result.by) == n
+        assert tracemalloc.get_traced_memory()[1] < 8_000 * n
+    finally:
+        tracemalloc.stop()
