@@ -18,7 +18,7 @@ REQUIRED = {  # files that are not modules, whose absence would be noticed late
     "ltr_metrics/report/page/style.css",
     "ltr_metrics/report/page/table.js",
 }
-SUFFIXES = {".py", ".typed", ".j2", ".css", ".js"}  # data, caches and drafts have others
+SUFFIXES = {".py", ".cpp", ".so", ".typed", ".j2", ".css", ".js"}  # data, caches and drafts have others
 METADATA = {"METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE"}
 IN_SDIST = {"LICENSE", "PKG-INFO", "README.md", "pyproject.toml", "conftest.py", "tests/conftest.py", "docs/design.md"}
 
@@ -48,7 +48,11 @@ def faults_of_wheel(names: set[str], version: str, metadata: str) -> list[str]:
     relative = re.findall(r"\]\((?!https?:|#)([^)]+)\)", metadata)
     return [
         *(f"the wheel lacks {name}" for name in sorted((expected | REQUIRED) - names)),
-        *(f"the wheel has {name}, which is not a part of the package" for name in sorted(names - expected)),
+        *(
+            f"the wheel has {name}, which is not a part of the package"
+            for name in sorted(names - expected)
+            if not name.endswith(".so")
+        ),
         *(f"the wheel has {name}, which is no code" for name in sorted(package_files()) if is_other(name)),
         *(f"the description links {link}, which leads nowhere on a package index" for link in relative),
     ]

@@ -124,7 +124,7 @@ def learning_curve(
         Further numeric columns by name, with one number per row, which ``mean_of(name)``,
         ``sum_of(name)`` and metrics of your own read. A DataFrame is accepted.
     n_threads : int, optional
-        Maximum number of threads. One thread is used per 500,000 rows, and never more
+        Maximum number of threads. One thread is used per 50,000 rows, and never more
         than the CPUs available to the process. The default is one thread in a worker (a
         thread, or a process that multiprocessing or joblib started), and otherwise at
         most ``OMP_NUM_THREADS``. The values do not depend on it. A metric of your own

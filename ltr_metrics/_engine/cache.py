@@ -8,6 +8,7 @@ from typing import Any, TypeVar, cast
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
+_MISSING = object()
 
 
 class Cache:
@@ -32,9 +33,24 @@ def cached(function: F) -> F:
     def look_up(owner: Cache, *arguments: Any) -> Any:
         values = owner.__dict__.setdefault("_cache", {})
         key = (function, *arguments)
-        if key not in values:
-            values[key] = function(owner, *arguments)
-        return values[key]
+        if (value := values.get(key, _MISSING)) is _MISSING:
+            value = values[key] = function(owner, *arguments)
+        return value
+
+    return cast("F", look_up)
+
+
+def cached_newest(function: F) -> F:
+    """Cache the newest result of a function of a `Cache` and one object, of which there may be many; it keeps both."""
+
+    @wraps(function)
+    def look_up(owner: Cache, thing: Any) -> Any:
+        values = owner.__dict__.setdefault("_cache", {})
+        newest, value = values.get(function, (_MISSING, None))
+        if newest is not thing:
+            value = function(owner, thing)
+            values[function] = thing, value
+        return value
 
     return cast("F", look_up)
 

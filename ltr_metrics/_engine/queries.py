@@ -338,8 +338,8 @@ def _distinct_grades(labels: AnyArray) -> tuple[FloatArray, AnyArray]:
         whole = labels.astype(np.uint8)
         if (whole == labels).all():
             present = np.flatnonzero(np.bincount(whole, minlength=1))
-            index = np.zeros(COUNTABLE_GRADES, dtype=np.min_scalar_type(len(present)))
+            index = np.zeros(COUNTABLE_GRADES, dtype=np.int32)
             index[present] = np.arange(1, len(present) + 1)
             return present.astype(np.float64), index[whole]
     grades, inverse = np.unique(labels.astype(np.float64), return_inverse=True)
-    return grades, (inverse + 1).astype(np.min_scalar_type(len(grades)))
+    return grades, (inverse + 1).astype(np.int32)

@@ -1,283 +1,195 @@
-"""Ranked documents, as metrics see them."""
+"""Ranked documents, as metrics that are functions of them see them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
-from ltr_metrics._engine.blocks import Block
-from ltr_metrics._engine.cache import Cache, cached
-from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray
-from ltr_metrics._engine.queries import has_flag
-from ltr_metrics._engine.sorting import SortedDocuments, sort_documents
-from ltr_metrics._engine.ties import TiedDocuments, Ties
+from ltr_metrics._engine import native
+from ltr_metrics._engine.cache import Cache
+from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray, IntArray
+from ltr_metrics._engine.queries import LabelledQueries, has_flag
 from ltr_metrics._engine.words import TiePolicy
 
 
-class Ranking(Cache):
-    """The ranked documents of some queries of similar length: what a metric sees.
+class Ties(NamedTuple):
+    """Ties, in the order of queries and ranks: runs of two or more documents of a query with equal scores."""
 
-    Matrices are (queries x depth), the best rank first. Cells below a query's last document have
-    grade index 0 and the value 0. A "value for each distinct grade" is an array like
-    ``ranking.queries.grades``. Under ``ties="mean"`` the order of tied documents is open: metrics
-    then read `expected`. Methods that say "tied documents in some order" have the documents of a tie
-    in ascending order of grade.
+    query: IntArray  # position of the query
+    n_above: IntArray  # documents ranked above the tie
+    size: IntArray
+    start: IntArray  # offset of its first document among all ranked documents
+
+    def where(self, is_chosen: BoolArray) -> Ties:
+        """Return the ties of a mask."""
+        return Ties(*(values[is_chosen] for values in self))
+
+    def sum(self, of_documents: AnyArray) -> AnyArray:
+        """Sum a value of each ranked document over each tie."""
+        if not len(self.start):
+            return of_documents[:0]
+        edges = np.column_stack((self.start, self.start + self.size)).ravel()
+        sums: AnyArray = np.add.reduceat(np.append(of_documents, of_documents.dtype.type(0)), edges)[::2]
+        return sums
+
+    def spread(self, of_ties: AnyArray, of_documents: AnyArray) -> None:
+        """Write a value of each tie to all of its documents."""
+        of_documents[self.documents()] = np.repeat(of_ties, self.size)
+
+    def documents(self) -> IntArray:
+        """Return the offsets of the documents of all ties, one tie after the other."""
+        offsets: IntArray = np.repeat(self.start - (np.cumsum(self.size) - self.size), self.size)
+        offsets += np.arange(len(offsets))
+        return offsets
+
+
+class Ranking(Cache):
+    """The ranked documents of all queries, which a metric's own function reads.
+
+    Arrays of documents are flat: query after query, and the best rank first. Under ``ties="mean"``
+    the order of tied documents is open, and they are in ascending order of grade; `expected` has the
+    mean over all orders.
 
     Attributes
     ----------
-    block : Block
-        The queries, and where their documents are.
-    grades : ndarray of int
-        Grade indices, (queries x width), tied documents in some order.
-    ties : Ties or None
-        Ties whose order is open, or None.
     queries : LabelledQueries
-        All queries; the ranking holds a subset.
-    members : ndarray of int
-        Positions of the ranking's queries among all queries, which select their values of an array
-        of all queries.
-    n_ranked : ndarray of int
+        The labels of all queries.
+    n_ranked : ndarray of int of shape (n_queries,)
         Documents of each query that have a rank.
-    width : int
-        Number of ranks: of the longest query in the block, or as many as a cutoff needs.
-    tied_grades : ndarray of int
-        Grade indices that ``ties.offset`` refers to; of a whole ranking, those of all cells, row by row.
-    documents : SortedDocuments or None
-        The sorted documents, which know their rows and scores; None if only first ranks are known.
+    rows : ndarray of int of shape (n_documents,)
+        Row of the input of each ranked document.
+    grades : ndarray of int of shape (n_documents,)
+        Grade index of each ranked document: 1 is the lowest of ``queries.grades``.
+    query, rank : ndarray of int of shape (n_documents,)
+        Position of each document's query, and its rank, from 1.
+    scores : ndarray of shape (n_documents,)
+        Score of each ranked document.
+    ties : Ties
+        Ties whose order is open.
+    mixed : Ties
+        Those of them that hold different grades. All orders of equal grades are the same ranking.
 
     See Also
     --------
-    RankMetric : The base class of metrics that read a ranking.
+    RankMetric : The base class of metrics; most declare what they add up instead of reading a ranking.
     as_metric : A function of one query's documents as a metric.
 
     Examples
     --------
-    A metric reads the ranking of several queries. Here the order of the first query's documents is
-    open, since their scores are tied:
+    The order of the first query's documents is open, since their scores are tied:
 
     >>> from dataclasses import dataclass
     >>> import ltr_metrics as ltr
     >>> @dataclass(frozen=True, kw_only=True)
-    ... class Seen(ltr.RankMetric):
+    ... class Seen(ltr.Metric):
     ...     NAME = "seen"
-    ...     def by_grade(self, queries):
-    ...         return queries.grades
-    ...     def sums(self, ranking, cutoffs):
-    ...         print("cutoffs:", cutoffs, "documents:", ranking.n_ranked)
-    ...         print("lowest grade of a tie first:", ranking.in_some_order(ranking.queries.grades, 2).tolist())
-    ...         print("has a grade above 0:", ranking.has_flag(ranking.queries.grades > 0, 2).tolist())
-    ...         return super().sums(ranking, cutoffs)
-    >>> ltr.evaluate([0, 2, 0, 1], [5, 5, 2, 1], group=[2, 2], metrics=Seen(k=2)).per_query["seen@2"]
-    cutoffs: [2] documents: [2 2]
-    lowest grade of a tie first: [[0.0, 2.0], [0.0, 1.0]]
-    has a grade above 0: [[False, True], [False, True]]
-    array([2., 1.])
+    ...     def values(self, ranking):
+    ...         print("query:", ranking.query, "rank:", ranking.rank, "row:", ranking.rows)
+    ...         print("expected grades:", ranking.expected(ranking.queries.grades))
+    ...         print("has a grade above 0:", ranking.has_flag(ranking.queries.grades > 0))
+    ...         return ranking.sum_by_query(ranking.expected(ranking.queries.grades) / ranking.rank)
+    >>> ltr.evaluate([0, 2, 0, 1], [5, 5, 1, 2], group=[2, 2], metrics=Seen()).per_query["seen"]
+    query: [0 0 1 1] rank: [1 2 1 2] row: [0 1 3 2]
+    expected grades: [1. 1. 1. 0.]
+    has a grade above 0: [False  True  True False]
+    array([1.5, 1. ])
     """
 
-    def __init__(
-        self,
-        block: Block,
-        grades: AnyArray,
-        ties: Ties | None,
-        tied_grades: AnyArray,
-        documents: Any = None,
-    ) -> None:
-        self.block = block
-        self.queries = block.queries
-        self.members = block.members
-        self.n_ranked = block.n_ranked
-        self.width = int(grades.shape[1])
-        self.grades = grades
-        self.ties = ties
-        self.tied_grades = tied_grades
-        self.documents: SortedDocuments = documents
+    def __init__(self, queries: LabelledQueries, scores: AnyArray, ties: TiePolicy, n_threads: int = 1) -> None:
+        ranked = native.rank(queries, scores, ties, n_threads)
+        self.queries = queries
+        self.n_ranked: IntArray = queries.n_retrieved
+        self.rows, self.grades = ranked.rows, ranked.grades
+        self.starts: IntArray = queries.ranked_ends - self.n_ranked
+        self._scores_of_rows, self._policy = scores, ties
+        self._is_tied_with_next = ranked.is_tied_with_next
 
-    @classmethod
-    def of_block(cls, block: Block, scores: AnyArray, ties: TiePolicy) -> Ranking:
-        """Rank the documents of a block's queries."""
-        documents = sort_documents(block, scores, ties)
-        with_next = documents.ties_with_next if ties == "mean" else None
-        grades = documents.grades()
-        by_rank = np.asfortranarray(grades) if _has_more_queries(grades) else grades
-        of_ties = None if with_next is None else Ties.of_neighbours(with_next)
-        return cls(block, by_rank, of_ties, grades.ravel(), documents)
+    def sums(self, declaration: native.Declaration) -> FloatArray:
+        """Return what a metric declares, (cutoffs x queries), added up by the compiled core."""
+        values = np.empty((len(declaration.cutoffs), len(self.n_ranked)))
+        families = native.array_of([declaration.struct(range(len(values)))])
+        native.evaluate(self.queries, self._scores_of_rows, self._policy, families, values)
+        return values
 
-    def first(self, depth: int) -> Ranking:
-        """Return the first ranks without the rows of the documents, laid out by rank."""
-        depth = self.depth(depth)
-        grades, tied = np.asfortranarray(self.grades[:, :depth]), self.open_documents(depth)
-        if tied is None:
-            return Ranking(self.block, grades, None, grades[0, :0])
-        return Ranking(self.block, grades, tied.ties._replace(offset=tied.starts), tied.grades)
+    @cached_property
+    def query(self) -> IntArray:
+        """Position of each document's query."""
+        return np.repeat(np.arange(len(self.n_ranked)), self.n_ranked)
 
-    @classmethod
-    def concat(cls, block: Block, parts: Sequence[Ranking]) -> Ranking:
-        """Concatenate the first ranks of some blocks, so that one call of a metric serves many queries."""
-        depth = max(part.width for part in parts)
-        grades = np.zeros((depth, len(block.members)), dtype=parts[0].grades.dtype)
-        ties, query, document = [], 0, 0
-        for part in parts:
-            n_queries = len(part.block.members)
-            grades[: part.width, query : query + n_queries] = part.grades.T
-            if part.ties is not None:
-                ties.append(part.ties._replace(query=part.ties.query + query, offset=part.ties.offset + document))
-            query, document = query + n_queries, document + len(part.tied_grades)
-        tied_grades = np.concatenate([part.tied_grades for part in parts])
-        of_all = Ties(*map(np.concatenate, zip(*ties, strict=True))) if ties else None
-        return cls(block, grades.T, of_all, tied_grades)
+    @cached_property
+    def rank(self) -> IntArray:
+        """Rank of each document, from 1."""
+        return np.arange(1, len(self.rows) + 1) - np.repeat(self.starts, self.n_ranked)
 
-    # -- what most metrics need -------------------------------------------------------------------
+    @property
+    def scores(self) -> AnyArray:
+        """Score of each ranked document."""
+        return self._scores_of_rows[self.rows]
 
-    def depth(self, k: int | None) -> int:
-        """Return the number of ranks that a cutoff needs.
+    @cached_property
+    def ties(self) -> Ties:
+        """Ties whose order is open."""
+        with_next = self._is_tied_with_next
+        is_start, is_end = with_next.copy(), ~with_next
+        is_start[1:] &= ~with_next[:-1]
+        is_end[1:] &= with_next[:-1]
+        start = np.flatnonzero(is_start)
+        return Ties(self.query[start], self.rank[start] - 1, np.flatnonzero(is_end[1:]) + 2 - start, start)
+
+    @cached_property
+    def mixed(self) -> Ties:
+        """Ties of documents of different grades, which are in ascending order of grade."""
+        start = self.ties.start
+        return self.ties.where(self.grades[start] != self.grades[start + self.ties.size - 1])
+
+    def values_of_grades(self, values: AnyArray) -> AnyArray:
+        """Return the value of each document's grade, tied documents in some order.
 
         Parameters
         ----------
-        k : int or None
-            Cutoff; None is the whole list.
-
-        Returns
-        -------
-        int
-            The cutoff, or the width of the ranking if that is smaller.
-        """
-        return self.width if k is None else min(k, self.width)
-
-    def expected(self, values: FloatArray, depth: int | None = None) -> FloatArray:
-        """Return a value for each distinct grade, by rank, averaged within each tie.
-
-        Parameters
-        ----------
-        values : ndarray of float64 of shape (n_grades,)
+        values : ndarray of shape (n_grades,)
             A value for each distinct grade, in ascending order of the grades.
-        depth : int, optional
-            The number of first ranks that are needed. The default is all.
-
-        Returns
-        -------
-        ndarray of float64 of shape (n_queries, depth)
-            0 below the last document of a query.
         """
-        depth = self.depth(depth)
-        by_rank = self.in_some_order(values, depth)
-        tied = self.open_documents(depth)
-        if tied is not None:
-            tied.fill_ties(tied.sum(values_of_grades(values, tied.grades)) / tied.ties.size, by_rank)
-        return by_rank
+        return values.take(self.grades - 1)
 
-    # -- what metrics with a definition of their own for ties need -----------------------------------
-
-    def in_some_order(self, values: FloatArray, depth: int) -> FloatArray:
-        """Return a value for each distinct grade, by rank, tied documents in some order.
-
-        Parameters
-        ----------
-        values : ndarray of float64 of shape (n_grades,)
-            A value for each distinct grade, in ascending order of the grades.
-        depth : int
-            The number of first ranks that are needed.
-
-        Returns
-        -------
-        ndarray of float64 of shape (n_queries, depth)
-            0 below the last document of a query.
-        """
-        return values_of_grades(values, self.grades[:, :depth])
-
-    def has_flag(self, flags: BoolArray, depth: int) -> BoolArray:
-        """Return a flag of each distinct grade, such as its relevance, by rank, tied documents in some order.
+    def has_flag(self, flags: BoolArray) -> BoolArray:
+        """Return a flag of each document's grade, such as its relevance, tied documents in some order.
 
         Parameters
         ----------
         flags : ndarray of bool of shape (n_grades,)
             A flag for each distinct grade, in ascending order of the grades.
-        depth : int
-            The number of first ranks that are needed.
-
-        Returns
-        -------
-        ndarray of bool of shape (n_queries, depth)
-            False below the last document of a query.
         """
-        return has_flag(self.grades[:, :depth], flags)
+        return has_flag(self.grades, flags)
 
-    @cached
-    def open_documents(self, depth: int) -> TiedDocuments | None:
-        """Return the documents of the ties that begin above ``depth`` and hold different grades; None if none does.
+    def expected(self, values: FloatArray) -> FloatArray:
+        """Return the value of each document's grade, averaged within each tie.
 
-        All orders of equal grades are the same ranking. So the other ties have their exact values,
-        and rounding in an expectation cannot lift a perfect ranking above 1.
+        Parameters
+        ----------
+        values : ndarray of float64 of shape (n_grades,)
+            A value for each distinct grade, in ascending order of the grades.
         """
-        if self.ties is None:
-            return None
-        ties = self.ties.above(depth)
-        lowest, highest = self.tied_grades[ties.offset], self.tied_grades[ties.offset + ties.size - 1]  # they ascend
-        ties = ties.where(lowest != highest)
-        return TiedDocuments(ties, self.tied_grades, depth) if len(ties.query) else None
+        of_documents: FloatArray = self.values_of_grades(values)
+        # A tie of equal grades keeps its exact value, since rounding could lift a perfect ranking above 1.
+        self.mixed.spread(self.mixed.sum(of_documents) / self.mixed.size, of_documents)
+        return of_documents
 
-    # -- what only metrics that read rows or all documents need --------------------------------------
+    def sum_by_query(self, of_documents: AnyArray) -> AnyArray:
+        """Sum a value of each ranked document over each query; 0 for a query without ranked documents."""
+        sums = np.zeros(len(self.n_ranked), dtype=of_documents.dtype if of_documents.dtype != np.bool_ else np.intp)
+        filled = np.flatnonzero(self.n_ranked)
+        if len(filled):
+            sums[filled] = np.add.reduceat(of_documents, self.starts[filled], dtype=sums.dtype)
+        return sums
 
-    def expected_of_rows(self, values: FloatArray, depth: int) -> FloatArray:
-        """Return a value for each row of the input, by rank, averaged within each tie."""
-        column = np.arange(depth)
-        by_rank = values[self.documents.rows(np.arange(len(self.n_ranked))[:, None], column)].astype(np.float64)
-        by_rank[column >= self.n_ranked[:, None]] = 0.0
-        if self.ties is not None:
-            tied = TiedDocuments(self.ties.above(depth), self.tied_grades, depth)
-            rows = self.documents.rows(tied.ties.query[tied.tie], tied.ties.n_above[tied.tie] + tied.rank_in_tie)
-            tied.fill_ties(tied.sum(values[rows]) / tied.ties.size, by_rank)
-        return by_rank
-
-
-def accumulate_ranks(operation: np.ufunc, by_rank: FloatArray) -> FloatArray:
-    """Accumulate over the ranks, (queries x depth); rank by rank if the matrix is laid out so, which is much faster."""
-    if not _goes_by_rank(by_rank):
-        return np.asarray(operation.accumulate(by_rank, axis=1))
-    accumulated = np.empty_like(by_rank)
-    accumulated[:, :1] = by_rank[:, :1]
-    for column in range(1, by_rank.shape[1]):
-        operation(accumulated[:, column - 1], by_rank[:, column], out=accumulated[:, column])
-    return accumulated
-
-
-def _goes_by_rank(matrix: AnyArray) -> bool:
-    """Whether to step over ranks: the matrix is laid out by rank, and has many more queries than ranks."""
-    return matrix.flags.f_contiguous and _has_more_queries(matrix)
-
-
-def _has_more_queries(matrix: AnyArray) -> bool:
-    return bool(len(matrix) > 10 * matrix.shape[1])
-
-
-def sums_down_to(depths: Sequence[int], by_rank: FloatArray) -> list[FloatArray]:
-    """Sum the first ranks of each query, down to each of some depths.
-
-    The sums go from left to right, so that zeros at the end, which pad shorter queries, change no
-    digit. Of a matrix that is laid out by rank, no other sums are kept.
-    """
-    if not _goes_by_rank(by_rank):
-        accumulated = np.add.accumulate(by_rank, axis=1)
-        return [accumulated[:, depth - 1] for depth in depths]
-    total = by_rank[:, 0]
-    sums = {1: total}
-    for depth in range(2, max(depths) + 1):
-        total = total + by_rank[:, depth - 1]
-        if depth in depths:
-            sums[depth] = total
-    return [sums[depth] for depth in depths]
-
-
-def row_sums(matrix: FloatArray) -> FloatArray:
-    """Sum each row from left to right, as `sums_down_to` does."""
-    return sums_down_to([matrix.shape[1]], matrix)[0]
-
-
-def values_of_grades(values: FloatArray, grades: AnyArray) -> FloatArray:
-    """Return the value of each grade index of a matrix, in its layout; `take` is faster than an index."""
-    table = with_padding_value(values)
-    return table.take(grades.T).T if grades.flags.f_contiguous else table.take(grades)
+    def count_above(self, is_counted: BoolArray) -> IntArray:
+        """Count the flagged documents above each document, in its query; tied documents in some order."""
+        n_above: IntArray = np.cumsum(is_counted) - is_counted
+        n_above -= np.repeat(np.append(n_above, 0)[self.starts], self.n_ranked)
+        return n_above
 
 
 def with_padding_value(values: FloatArray) -> FloatArray:

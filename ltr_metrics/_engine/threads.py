@@ -8,11 +8,11 @@ import threading
 
 from ltr_metrics._engine.checks import require_count
 
-ROWS_WORTH_A_THREAD = 500_000  # with fewer rows, starting threads and waiting for them costs more than they save
+ROWS_WORTH_A_THREAD = 50_000  # with fewer rows, starting threads and waiting for them costs more than they save
 
 
 def n_threads_for(n_rows: int, n_threads: int | None) -> int:
-    """Return the number of threads: one per 500,000 rows, but at most ``n_threads``.
+    """Return the number of threads: one per 50,000 rows, but at most ``n_threads``.
 
     It is never more than `usable_processors`. If ``n_threads`` is None, it is 1 in a worker (a
     thread, or a process of multiprocessing or joblib), because whoever started the worker shares

@@ -19,28 +19,37 @@ class QueriesCache:
     """Cache the queries of each data set until its labels, weights or boundaries change.
 
     Hosts pass the same object in every round, and report some changes of its content nowhere.
-    So the fields are compared with copies of them. An entry is dropped with its data set.
+    So the fields are compared with copies of them, unless the host says by a version that none has changed. An entry is
+    dropped with its data set.
     """
 
     def __init__(self) -> None:
-        self._entries: dict[Any, tuple[weakref.ref[Any], tuple[Any, ...], Queries]] = {}
+        self._entries: dict[Any, tuple[weakref.ref[Any], Any, tuple[Any, ...], Queries]] = {}
 
     def get(
-        self, data: Any, fields: tuple[Any, ...], make: Callable[[], Queries], *, name: str | None = None
+        self,
+        data: Any,
+        read: Callable[[], tuple[Any, ...]],
+        make: Callable[..., Queries],
+        *,
+        version: Any = None,
+        name: str | None = None,
     ) -> Queries:
-        """Return the queries of a data set. Make them if a field (array or None) has changed.
+        """Return the queries of a data set. Make them of its fields (arrays or None) if one has changed.
 
         One object may be the data of several data sets, which then differ by their names.
         """
         key, entries = (id(data), name), self._entries
-        if key in entries:
-            reference, copies, queries = entries[key]
-            if reference() is data and all(map(same_arrays, copies, fields)):
-                return queries
-        queries = make()
-        copies = tuple(None if field is None else np.array(field) for field in fields)  # may change in place
-        entries[key] = weakref.ref(data, lambda _: entries.pop(key, None)), copies, queries
-        return queries
+        reference, known_version, copies, queries = entries.get(key, (None, None, (), None))
+        is_known = reference is not None and reference() is data
+        if is_known and version is not None and version == known_version:
+            return queries  # type: ignore[return-value]
+        fields = read()
+        if not is_known or not all(map(same_arrays, copies, fields)):
+            queries = make(*fields)
+            copies = tuple(None if field is None else np.array(field) for field in fields)  # may change in place
+        entries[key] = weakref.ref(data, lambda _: entries.pop(key, None)), version, copies, queries  # type: ignore[assignment]
+        return queries  # type: ignore[return-value]
 
     def __reduce__(self) -> Any:
         return QueriesCache, ()  # copies and other processes fill their own

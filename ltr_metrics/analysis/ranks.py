@@ -6,10 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ltr_metrics._engine.blocks import blocks_of
 from ltr_metrics._engine.checks import BoolArray, FloatArray, IntArray, as_numbers
 from ltr_metrics._engine.queries import LabelledQueries
-from ltr_metrics._engine.sorting import sort_documents
+from ltr_metrics._engine.ranking import Ranking
 
 
 class RowRanks(NamedTuple):
@@ -42,15 +41,13 @@ def rank_rows(queries: LabelledQueries, scores: Any, name: str) -> RowRanks:
     scores = np.ascontiguousarray(as_numbers(scores, name, queries.n_rows))
     queries.refuse_nan_scores(scores, name)
     rank, first, last = (np.zeros(queries.n_rows, dtype=np.intp) for _ in range(3))
-    for block in blocks_of(queries):
-        documents = sort_documents(block, scores, "stable")
-        query, column = np.nonzero(np.arange(block.width) < block.n_ranked[:, None])
-        rows = documents.rows(query, column)
-        is_start = np.ones(len(rows), dtype=np.bool_)
-        is_start[1:] = (query[1:] != query[:-1]) | (scores[rows[1:]] != scores[rows[:-1]])
-        start = np.flatnonzero(is_start)
-        size = np.diff(start, append=len(rows))
-        rank[rows] = column + 1
-        first[rows] = np.repeat(column[start] + 1, size)
-        last[rows] = np.repeat(column[start] + size, size)
+    ranking = Ranking(queries, scores, "stable")
+    sorted_scores = ranking.scores
+    is_start = np.diff(ranking.query, prepend=-1) != 0
+    is_start[1:] |= sorted_scores[1:] != sorted_scores[:-1]
+    start = np.flatnonzero(is_start)
+    size = np.diff(start, append=len(sorted_scores))
+    rank[ranking.rows] = ranking.rank
+    first[ranking.rows] = np.repeat(ranking.rank[start], size)
+    last[ranking.rows] = np.repeat(ranking.rank[start] + size - 1, size)
     return RowRanks(rank, first, last)

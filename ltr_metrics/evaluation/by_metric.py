@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any, Generic, TypeVar
 
 from ltr_metrics.errors import LtrKeyError, did_you_mean
@@ -21,15 +21,15 @@ class ByMetric(dict[str, V], Generic[V]):
 
     Parameters
     ----------
-    values : mapping of str to value
+    values : mapping of str to value, or pairs of both
         By canonical name.
     asked : mapping of str to str
         The canonical name of each name in the request.
     """
 
-    def __init__(self, values: Mapping[str, V], asked: Mapping[str, str]) -> None:
+    def __init__(self, values: Mapping[str, V] | Iterable[tuple[str, V]], asked: Mapping[str, str]) -> None:
         super().__init__(values)
-        self.asked = dict(asked)
+        self.asked = asked
 
     def __missing__(self, key: Hashable) -> V:
         if key in self:

@@ -1,61 +1,43 @@
-"""One value per query for each metric, computed block by block in one or more threads."""
+"""One value per query for each metric: from the compiled core, or from the metric's own function of rankings."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from typing import Any, cast
 
 import numpy as np
 
-from ltr_metrics._engine.blocks import Block, batches_of, positions_in_blocks
+from ltr_metrics._engine import native
+from ltr_metrics._engine.cache import cached, cached_newest
 from ltr_metrics._engine.checks import AnyArray, FloatArray
 from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics._engine.ranking import Ranking
-from ltr_metrics.metrics.requests import Family, Request
+from ltr_metrics.metrics.base import Metric, RankMetric
+from ltr_metrics.metrics.requests import Family, Request, families_of
 
 
-def compute_values(
-    queries: LabelledQueries, scores: AnyArray, request: Request, n_threads: int
-) -> dict[str, FloatArray]:
-    """Return one value per query for each metric, NaN if undefined, from one sort of the scores."""
-    scores = np.ascontiguousarray(scores)
-    if np.isnan(scores.min()):
-        queries.refuse_nan_scores(scores)
-    whole, shallow, depth = request.families
-    values = np.empty((len(request.metrics), queries.n_queries))  # in the order of the blocks
-
-    def evaluate_batch(batch: Block) -> None:
-        first_ranks = []
-        for block in batch.parts or [batch]:
-            ranking = Ranking.of_block(block, scores, request.policy.ties)
-            _fill(values, ranking, whole)
-            if not batch.parts:
-                _fill(values, ranking, shallow)
-            elif shallow:
-                first_ranks.append(ranking.first(depth))
-        if first_ranks:
-            _fill(values, Ranking.concat(batch, first_ranks), shallow)
-
-    is_shared = n_threads > 1
-    _run(evaluate_batch, batches_of(queries, is_shared), n_threads)
-    positions = positions_in_blocks(queries, is_shared)
-    if positions is not None:
-        for of_metric in values:  # one by one, which takes less memory
-            of_metric[:] = of_metric[positions]
-    return dict(zip(request.names, values, strict=True))
+def compute_values(queries: LabelledQueries, scores: AnyArray, request: Request, n_threads: int) -> FloatArray:
+    """Return one value per query for each metric, (metrics x queries), NaN if undefined."""
+    values = np.empty((len(request.metrics), queries.n_queries))
+    families, own = _families_of(queries, request)
+    if len(families):
+        native.evaluate(queries, scores, request.policy.ties, families, values, n_threads=n_threads)
+    if own:
+        ranking = Ranking(queries, scores, request.policy.ties, n_threads)
+        for metrics, cutoffs, positions in own:
+            metrics[0].write_values(ranking, cutoffs, [values[position] for position in positions])
+    return values
 
 
-def _fill(values: FloatArray, ranking: Ranking, families: Iterable[Family]) -> None:
-    """Write the values of a ranking's queries, which are in the order of all blocks."""
-    for metrics, cutoffs, positions in families:
-        metrics[0].write_values(ranking, cutoffs, [values[position, ranking.block.span] for position in positions])
+@cached_newest
+def _families_of(queries: LabelledQueries, request: Request) -> tuple[Any, list[Family]]:
+    return _families(queries, request.metrics)
 
 
-def _run(work: Callable[[Block], None], batches: Sequence[Block], n_threads: int) -> None:
-    if n_threads == 1 or len(batches) == 1:
-        for batch in batches:
-            work(batch)
-        return
-    from concurrent.futures import ThreadPoolExecutor  # not kept: a pool does not survive a fork
-
-    with ThreadPoolExecutor(min(n_threads, len(batches))) as pool:
-        list(pool.map(work, batches))
+@cached
+def _families(queries: LabelledQueries, metrics: tuple[Metric, ...]) -> tuple[Any, list[Family]]:
+    """Return what metrics declare for these queries, as the core reads it, and the families of the others."""
+    declared, own = families_of(metrics)
+    metric_of = [cast("RankMetric", one.metrics[0]) for one in declared]
+    declarations = [m.declaration(queries, tuple(one.cutoffs)) for m, one in zip(metric_of, declared, strict=True)]
+    structs = [of.struct(one.positions) for of, one in zip(declarations, declared, strict=True)]
+    return native.array_of(structs), own

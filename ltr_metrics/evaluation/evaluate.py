@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ltr_metrics._engine.cache import once
+from ltr_metrics._engine.cache import cached_newest, once
 from ltr_metrics._engine.checks import BoolArray, FloatArray
 from ltr_metrics._engine.positions import Positions
 from ltr_metrics._engine.queries import LabelledQueries
@@ -20,7 +20,7 @@ from ltr_metrics.evaluation.compute import compute_values
 from ltr_metrics.evaluation.fingerprint import Fingerprint
 from ltr_metrics.evaluation.result import Evaluation, weights_above_0
 from ltr_metrics.metrics.conventions import Convention
-from ltr_metrics.metrics.requests import Metrics, Policy, Request, resolve_once
+from ltr_metrics.metrics.requests import Metrics, Request, resolve_once
 
 
 class Queries(LabelledQueries):
@@ -130,7 +130,7 @@ class Queries(LabelledQueries):
             Name of another system, such as ``"trec_eval"``, or a `Convention`. Its choices fill in
             what the metric names, ``ties`` and ``no_relevant`` leave open.
         n_threads : int, optional
-            Maximum number of threads. One thread is used per 500,000 rows, and never more
+            Maximum number of threads. One thread is used per 50,000 rows, and never more
             than the CPUs available to the process. The default is one thread in a worker (a
             thread, or a process that multiprocessing or joblib started), and otherwise at
             most ``OMP_NUM_THREADS``. The values do not depend on it. A metric of your own
@@ -157,24 +157,13 @@ class Queries(LabelledQueries):
             scores, has_position = y_score.as_scores(self)
             queries = self if has_position.all() else self.with_retrieved(has_position)
             return queries.evaluate_request(scores, request, n_threads)
-        scores = self.scores(y_score)
-        for metric in request.one_per_family:
-            try:
-                once(metric.check, self)
-                if self.weight is not None:
-                    request.refuse_weights(metric)
-            except LtrValueError as error:
-                if request.by_default:
-                    remedy = " It is one of the default metrics: name the metrics that you need."
-                    raise LtrValueError(*error.parts, remedy) from None
-                raise
-            if request.policy.convention == "default":
-                once(metric.warn_of_labels, self)
+        scores, same = self.scores(y_score), _same_for_all_scores(self, request)
         threads = n_threads_for(self.n_rows, n_threads)
-        per_query = compute_values(self, scores, request, threads)
-        counted_as_one = _apply_no_relevant(self, per_query, request.policy)
-        with np.errstate(invalid="ignore"):  # of infinite values, which are refused next
-            result = _evaluation(self, per_query, request, counted_as_one)
+        values = compute_values(self, scores, request, threads)
+        counted_as_one = _apply_no_relevant(self, values, request)
+        result = Evaluation.of_matrix(
+            request.names, values, request.asked, n_threads=threads, counted_as_one=counted_as_one, **same
+        )
         _refuse_infinite(result)
         return result
 
@@ -258,7 +247,7 @@ def evaluate(
         One label per query or per row, such as a user or a query text. Queries of one cluster are
         not independent, so standard errors and intervals are computed over clusters.
     n_threads : int, optional
-        Maximum number of threads. One thread is used per 500,000 rows, and never more
+        Maximum number of threads. One thread is used per 50,000 rows, and never more
         than the CPUs available to the process. The default is one thread in a worker (a
         thread, or a process that multiprocessing or joblib started), and otherwise at
         most ``OMP_NUM_THREADS``. The values do not depend on it. A metric of your own
@@ -358,30 +347,38 @@ def queries_from(
     return queries
 
 
-def _evaluation(
-    queries: LabelledQueries,
-    per_query: dict[str, FloatArray],
-    request: Request,
-    counted_as_one: dict[str, BoolArray],
-) -> Evaluation:
-    return Evaluation.of(
-        per_query,
-        request.asked,
-        qid=queries.qid,
-        n_documents=queries.n_documents,
-        n_relevant=queries.count_by_query(queries.grades >= 1),
-        weight=_weights(queries, request),
-        policy=request.policy,
-        segments=queries.segments,
-        cluster=queries.cluster,
-        fingerprint=Fingerprint.of(queries),
-        lower_is_better=request.lower_is_better,
-        counted_as_one=counted_as_one,
-    )
+@cached_newest
+def _same_for_all_scores(queries: LabelledQueries, request: Request) -> dict[str, Any]:
+    """Have each metric check the labels, and return what all evaluations of a request have in common."""
+    for metric in request.one_per_family:
+        try:
+            once(metric.check, queries)
+            if queries.weight is not None:
+                request.refuse_weights(metric)
+        except LtrValueError as error:
+            if request.by_default:
+                remedy = " It is one of the default metrics: name the metrics that you need."
+                raise LtrValueError(*error.parts, remedy) from None
+            raise
+        if request.policy.convention == "default":
+            once(metric.warn_of_labels, queries)
+    return {
+        "qid": queries.qid,
+        "n_documents": queries.n_documents,
+        "n_relevant": queries.count_by_query(queries.grades >= 1),
+        "weight": _weights(queries, request),
+        "policy": request.policy,
+        "segments": queries.segments,
+        "cluster": queries.cluster,
+        "fingerprint": Fingerprint.of(queries),
+        "lower_is_better": request.lower_is_better,
+    }
 
 
 def _refuse_infinite(result: Evaluation) -> None:
     """Raise an error for an infinite value, which makes its mean infinite or NaN: only such metrics are searched."""
+    if all(map(math.isfinite, result.mean.values())):
+        return
     for name, mean in result.mean.items():
         if not math.isfinite(mean) and np.isinf(result.per_query[name]).any():
             query = result.qid[int(np.isinf(result.per_query[name]).argmax())]
@@ -406,12 +403,13 @@ def _weights(queries: LabelledQueries, request: Request) -> FloatArray | None:
     return weight
 
 
-def _apply_no_relevant(
-    queries: LabelledQueries, per_query: dict[str, FloatArray], policy: Policy
-) -> dict[str, BoolArray]:
+def _apply_no_relevant(queries: LabelledQueries, matrix: FloatArray, request: Request) -> dict[str, BoolArray]:
     """Replace undefined values in place; return, by metric, the queries that count as an unweighted 1."""
     counted_as_one: dict[str, BoolArray] = {}
-    for name, values in per_query.items():
+    policy = request.policy
+    if policy.no_relevant == "skip" and not policy.no_relevant_of:
+        return counted_as_one
+    for name, values in zip(request.names, matrix, strict=True):
         no_relevant = policy.no_relevant_for(name)
         if no_relevant == "skip":
             continue

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ltr_metrics._engine import native
 from ltr_metrics._engine.checks import BoolArray, FloatArray, IntArray, require_confidence
 from ltr_metrics.errors import import_extra
 
@@ -20,26 +21,24 @@ LEAST_EXPONENT = -1074  # the smallest positive float64 is 2 ** -1074
 
 def mean(values: FloatArray, weight: FloatArray | None) -> float:
     """Return the weighted mean, m = sum(w_i x_i) / sum(w_i); NaN if the weights sum to 0."""
-    return mean_and_undefined(values, weight)[0]
+    return means_and_undefined(values[None], weight)[0][0]
 
 
-def mean_and_undefined(values: FloatArray, weight: FloatArray | None) -> tuple[float, int]:
-    """Return the weighted mean and the number of queries without a value."""
-    if weight is None and len(values) and not math.isnan(mean_of_all := _unweighted(values)):
-        return mean_of_all, 0
-    defined = np.flatnonzero(~np.isnan(values))  # indices are faster than a mask
-    defined_values = values[defined]
-    n_undefined = len(values) - len(defined_values)
+def means_and_undefined(
+    values: FloatArray, weight: FloatArray | None, n_threads: int = 1
+) -> tuple[list[float], list[int]]:
+    """Return the weighted mean of each row of a matrix, (metrics x queries), and how many queries have no value."""
     if weight is None:
-        return _unweighted(defined_values) if len(defined_values) else math.nan, n_undefined
+        return native.means(values, n_threads)
+    with np.errstate(invalid="ignore"):  # of infinite values, which are refused later
+        return [_weighted(row, weight) for row in values], np.count_nonzero(np.isnan(values), axis=1).tolist()
+
+
+def _weighted(values: FloatArray, weight: FloatArray) -> float:
+    defined = np.flatnonzero(~np.isnan(values))  # indices are faster than a mask
     scaled, _ = scaled_weights(weight[defined])
     total = scaled.sum()
-    return float((scaled * defined_values).sum() / total) if total > 0 else math.nan, n_undefined
-
-
-def _unweighted(values: FloatArray) -> float:
-    """Return the mean as ``values.mean()`` does, which takes almost three times as long for few values."""
-    return float(np.add.reduce(values) / len(values))
+    return float((scaled * values[defined]).sum() / total) if total > 0 else math.nan
 
 
 def geometric_mean(values: FloatArray, weight: FloatArray | None, floor: float) -> float:

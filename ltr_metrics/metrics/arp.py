@@ -8,7 +8,7 @@ import numpy as np
 
 from ltr_metrics._engine.checks import FloatArray
 from ltr_metrics._engine.queries import LabelledQueries
-from ltr_metrics._engine.ranking import Ranking, row_sums
+from ltr_metrics._engine.ranking import Ranking
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.gains import refuse_overflow
 
@@ -57,6 +57,5 @@ class ARP(Metric):
 
     def values(self, ranking: Ranking) -> FloatArray:
         grades = ranking.expected(ranking.queries.grades)
-        total = row_sums(grades)
-        weighted = row_sums(grades * np.arange(1.0, ranking.width + 1))
+        total, weighted = ranking.sum_by_query(grades), ranking.sum_by_query(grades * ranking.rank)
         return weighted / np.where(total > 0, total, np.nan)

@@ -9,7 +9,7 @@ import numpy as np
 from ltr_metrics._engine.cache import once
 from ltr_metrics._engine.checks import BoolArray, FloatArray, IntArray
 from ltr_metrics._engine.queries import LabelledQueries, has_flag
-from ltr_metrics._engine.ranking import Ranking, row_sums
+from ltr_metrics._engine.ranking import Ranking
 from ltr_metrics.metrics.relevance import BinaryMetric
 
 
@@ -60,16 +60,14 @@ class Bpref(BinaryMetric):
     UNREAD: ClassVar[dict[str, str]] = {"by_grade": "Override relevant."}
 
     def values(self, ranking: Ranking) -> FloatArray:
-        is_relevant = ranking.has_flag(self.declared("relevant", ranking.queries), ranking.width)
-        is_nonrelevant = (ranking.grades > 0) & ~is_relevant
-        if ranking.queries.judged is not None:
-            query, rank = np.arange(len(ranking.n_ranked))[:, None], np.arange(ranking.width)
-            is_nonrelevant &= ranking.queries.judged[ranking.documents.rows(query, rank)]
-        n_relevant = self.declared("n_relevant", ranking.queries)[ranking.members]
-        n_nonrelevant = once(self._n_nonrelevant, ranking.queries)[ranking.members]
-        most = np.minimum(np.nan_to_num(n_relevant), n_nonrelevant)[:, None]  # min(N(r), R) <= min(N, R)
-        lost = capped_counts_above(ranking, is_nonrelevant, most) / np.maximum(most, 1)
-        return np.asarray(row_sums(np.where(is_relevant, 1 - lost, 0.0)) / n_relevant)
+        queries = ranking.queries
+        is_relevant = ranking.has_flag(self.declared("relevant", queries))
+        is_nonrelevant = ~is_relevant if queries.judged is None else ~is_relevant & queries.judged[ranking.rows]
+        n_relevant = self.declared("n_relevant", queries)
+        most = np.minimum(np.nan_to_num(n_relevant), once(self._n_nonrelevant, queries))  # min(N(r), R) <= min(N, R)
+        lost = capped_counts_above(ranking, is_nonrelevant, most[ranking.query])
+        share = 1 - lost / np.maximum(most, 1)[ranking.query]
+        return np.asarray(ranking.sum_by_query(np.where(is_relevant, share, 0.0)) / n_relevant)
 
     def _n_nonrelevant(self, queries: LabelledQueries) -> IntArray:
         """Return N, the number of judged documents of each query that are not relevant, ranked or not."""
@@ -95,20 +93,16 @@ def capped_counts_above(ranking: Ranking, is_nonrelevant: BoolArray, most: Float
     Parameters
     ----------
     ranking : Ranking
-        A whole ranking.
+        The ranked documents.
     is_nonrelevant : ndarray of bool
-        Which documents are counted, (queries x width); within a tie in any order.
+        Which documents are counted.
     most : ndarray of float64
-        The limit of each query, (queries x 1).
+        The limit of each document's query.
     """
-    above: FloatArray = np.cumsum(is_nonrelevant, axis=1, dtype=np.float64) - is_nonrelevant
-    in_tie: FloatArray = np.zeros_like(above)
-    tied = ranking.open_documents(ranking.width)
-    if tied is not None:
-        query, n_above = tied.ties.query, tied.ties.n_above
-        nonrelevant = tied.count(is_nonrelevant[tied.repeat(query), tied.repeat(n_above) + tied.rank_in_tie])
-        tied.fill_ties(nonrelevant.astype(np.float64), in_tie)
-        tied.fill_ties(above[query, n_above], above)
+    above, in_tie = ranking.count_above(is_nonrelevant).astype(np.float64), np.zeros(len(most))
+    ties = ranking.mixed
+    ties.spread(above[ties.start], above)
+    ties.spread(ties.sum(is_nonrelevant.astype(np.float64)), in_tie)
     n_below = np.clip(most - above, 0, in_tie + 1)  # how many of the q + 1 numbers are below the limit
     total = n_below * above + n_below * (n_below - 1) / 2 + (in_tie + 1 - n_below) * most
     return np.asarray(total / (in_tie + 1))

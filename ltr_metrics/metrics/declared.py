@@ -23,7 +23,9 @@ PER_RANK = (
 )
 
 
-def checked(name: Declared, what: str, values: Any, queries: LabelledQueries, depth: int) -> AnyArray:
+def checked(
+    name: Declared, what: str, values: Any, queries: LabelledQueries, argument: int | None = None
+) -> AnyArray | None:
     """Return the values of a method as an array, if they have its shape and are finite.
 
     Parameters
@@ -36,14 +38,16 @@ def checked(name: Declared, what: str, values: Any, queries: LabelledQueries, de
         What it returned.
     queries : LabelledQueries
         The queries that it was called with.
-    depth : int
-        The number of ranks that a method with a value for each rank was called with.
+    argument : int or None
+        The further argument that it was called with, such as the number of ranks.
     """
+    if name == "by_row" and values is None:
+        return None
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise LtrTypeError(f"{what} must return numbers. Got {values!r}.") from None
-    shapes = _shapes(name, queries, depth)
+    shapes = _shapes(name, queries, argument)
     if array.shape not in shapes:
         allowed = " or ".join(map(str, shapes))
         raise LtrValueError(f"{what} must return {WORDS.get(name, PER_RANK)}: {allowed}. Got the shape {array.shape}.")
@@ -58,13 +62,14 @@ def checked(name: Declared, what: str, values: Any, queries: LabelledQueries, de
     return array
 
 
-def _shapes(name: Declared, queries: LabelledQueries, depth: int) -> list[tuple[int, ...]]:
+def _shapes(name: Declared, queries: LabelledQueries, depth: int | None) -> list[tuple[int, ...]]:
     if name in ("by_grade", "gains", "relevant"):
         return [(len(queries.grades),)]
     if name == "by_row":
         return [(queries.n_rows,)]
     if name in PER_QUERY:
         return [(), (queries.n_queries,)]
+    assert depth is not None
     return [(), (depth,), (queries.n_queries, depth), (queries.n_rows,)]
 
 
@@ -84,29 +89,31 @@ def refuse_outside_domain(
     queries : LabelledQueries
         All queries.
     """
-    if kind == "precisions":
+    if kind.startswith("precisions"):
         if (by_grade < 0).any():
             raise LtrValueError(
                 f"{what}.by_grade must be at least 0 for KIND='precisions', where a document counts if its value is "
                 f"above 0. Got {_at_grade(by_grade, by_grade.argmin(), queries)}."
+            )
+        if kind == "precisions_by_hits" and not np.isin(by_grade, (0.0, 1.0)).all():
+            index = int(np.argmin(np.isin(by_grade, (0.0, 1.0))))
+            raise LtrValueError(
+                f"{what}.by_grade must be 0 or 1 with denominator=hits, which counts relevant documents. "
+                f"Got {_at_grade(by_grade, index, queries)}."
             )
         if (by_rank <= 0).any():
             raise LtrValueError(
                 f"{what}.by_rank must be above 0 for KIND='precisions', which divides by it. Got {by_rank.min():g}."
             )
     if kind == "cascade":
-        if (by_grade < 0).any():
-            raise LtrValueError(
-                f"{what}.by_grade must hold probabilities, from 0 to 1, for KIND='cascade'. "
-                f"Got {_at_grade(by_grade, by_grade.argmin(), queries)}."
-            )
-        highest = queries.highest(by_grade) * scale
-        if (highest > 1).any() or (scale < 0).any():
-            query = int(np.argmax(highest))
-            raise LtrValueError(
-                f"{what}.by_grade must hold probabilities, from 0 to 1, for KIND='cascade'. The highest of query "
-                f"{queries.qid[query]} is {highest[query]:g}."
-            )
+        rule = f"{what}.by_grade must hold probabilities, from 0 to 1, for KIND='cascade'"
+        stop = queries.highest(by_grade) * scale if scale.ndim else by_grade * scale
+        if by_grade.min() < 0 or (stop.max() > 1 and not scale.ndim):
+            index = int(by_grade.argmin() if by_grade.min() < 0 else stop.argmax())
+            raise LtrValueError(f"{rule}. Got {_at_grade(by_grade if by_grade.min() < 0 else stop, index, queries)}.")
+        if stop.max() > 1 or scale.min() < 0:
+            query = int(stop.argmax() if stop.max() > 1 else scale.argmin())
+            raise LtrValueError(f"{rule}, after scale. The highest of query {queries.qid[query]} is {stop[query]:g}.")
 
 
 def _at_grade(by_grade: FloatArray, index: Any, queries: LabelledQueries) -> str:

@@ -2,52 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from ltr_metrics._engine.checks import AnyArray, FloatArray
+from ltr_metrics._engine.checks import FloatArray
 from ltr_metrics._engine.queries import LabelledQueries
-from ltr_metrics._engine.ranking import Ranking, row_sums
-from ltr_metrics._engine.ties import Ties
 from ltr_metrics.metrics.base import RankMetric
-from ltr_metrics.metrics.relevance import BinaryMetric, count_in_ties, relevant_documents, relevant_ranks
+from ltr_metrics.metrics.kinds import Kind
+from ltr_metrics.metrics.relevance import BinaryMetric
 
 
 @dataclass(frozen=True, kw_only=True)
 class FirstRelevant(BinaryMetric, RankMetric):
-    """Base of the metrics of the first relevant document: a function of one rank per query."""
+    """Base of the metrics of the first relevant document, at which the user stops for certain."""
 
-    UNREAD: ClassVar[dict[str, str]] = RankMetric.UNREAD | dict.fromkeys(
-        ("KIND", "by_grade", "by_row", "by_rank", "scale"),
-        "Override relevant, or subclass RankMetric with KIND = 'cascade'.",
-    )
-
-    def sums(self, ranking: Ranking, cutoffs: Sequence[int | None]) -> list[FloatArray]:
-        depths = [ranking.depth(k) for k in cutoffs]
-        flags = self.declared("relevant", ranking.queries).tobytes()
-        relevant = relevant_documents(ranking.block, flags)
-        first = np.full(len(ranking.n_ranked), np.inf)
-        first[relevant.query] = relevant_ranks(ranking, flags)[1][relevant.start]
-        values = [np.where(first <= depth, self.at_rank(first), 0.0) for depth in depths]
-        if ranking.ties is not None:
-            ties, (n_relevant, before) = ranking.ties, count_in_ties(ranking, flags)
-            decides = (n_relevant > 0) & (before == relevant.before[ties.query])  # no relevant document is above it
-            for value, depth in zip(values, depths, strict=True):
-                chosen = np.flatnonzero(decides & (ties.n_above < depth))
-                if len(chosen):
-                    value[ties.query[chosen]] = self.expected_in(ties.take(chosen), n_relevant[chosen], depth)
-        return values
-
-    def at_rank(self, rank: FloatArray) -> FloatArray:
-        """Return the value of a query whose first relevant document is at this rank."""
-        raise NotImplementedError
-
-    def expected_in(self, ties: Ties, n_relevant: AnyArray, depth: int) -> FloatArray:
-        """Return the expected value of each query whose first relevant document is in a tie."""
-        raise NotImplementedError
+    KIND: ClassVar[Kind] = "cascade"
 
 
 class MRR(FirstRelevant):
@@ -85,21 +56,8 @@ class MRR(FirstRelevant):
     NAME: ClassVar[str] = "mrr"
     ALIASES: ClassVar[dict[str, dict[str, Any]]] = {"rr": {}, "reciprocal_rank": {}}
 
-    def at_rank(self, rank: FloatArray) -> FloatArray:
-        return 1 / rank
-
-    def expected_in(self, ties: Ties, n_relevant: AnyArray, depth: int) -> FloatArray:
-        """Return the expected reciprocal rank for each tie, counting 0 below the depth.
-
-        With r relevant documents in a tie of m, its j-th rank has the first one with probability
-        C(m-j, r-1) / C(m, r): r/m for j = 1, then (m-j-r+1) / (m-j) times as much from rank to rank.
-        """
-        m, r, above = (n[:, None] for n in (ties.size, n_relevant, ties.n_above))
-        j = np.arange(int(np.minimum(m - r + 1, depth - above).max()))
-        step = np.maximum(m - j - r + 1, 0) / np.maximum(m - j, 1)
-        step[:, :1] = r / m
-        rank = above + j + 1.0
-        return row_sums(np.where(rank <= depth, np.cumprod(step, axis=1) / rank, 0.0))
+    def by_rank(self, queries: LabelledQueries, depth: int) -> FloatArray:
+        return 1 / np.arange(1.0, depth + 1)
 
     def divisor(self, queries: LabelledQueries, k: int | None) -> FloatArray:
         return self.declared("n_relevant", queries) * 0.0 + 1.0  # undefined where R = 0
@@ -140,19 +98,3 @@ class Hit(FirstRelevant):
 
     NAME: ClassVar[str] = "hit"
     ALIASES: ClassVar[dict[str, dict[str, Any]]] = {"success": {}, "hit_rate": {}}
-
-    def at_rank(self, rank: FloatArray) -> FloatArray:
-        return np.ones_like(rank)
-
-    def expected_in(self, ties: Ties, n_relevant: AnyArray, depth: int) -> FloatArray:
-        """Return the probability for each tie that a relevant document is within the depth.
-
-        It is 1 - P(no relevant document at the t ranks of the tie within the depth). If the first
-        j - 1 of these have none, the j-th has none with probability 1 - r / (m-j+1).
-        """
-        m, r = ties.size[:, None], n_relevant[:, None]
-        t = np.minimum(np.minimum(m, depth - ties.n_above[:, None]), m - r + 1)
-        j = np.arange(int(t.max()))
-        share = np.where(j < t, r / np.maximum(m - j, 1), 0.0)
-        with np.errstate(divide="ignore"):
-            return np.asarray(-np.expm1(row_sums(np.log1p(-share))))

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from ltr_metrics._engine.blocks import CELLS_IN_A_BLOCK, SHORT_LIST, cut_by_length
-from ltr_metrics._engine.cache import cached
-from ltr_metrics._engine.checks import AnyArray, FloatArray, IntArray
+from ltr_metrics._engine import native
+from ltr_metrics._engine.checks import FloatArray, IntArray
+from ltr_metrics._engine.native import Declaration
 from ltr_metrics._engine.queries import LabelledQueries
-from ltr_metrics._engine.ranking import row_sums, values_of_grades
+from ltr_metrics._engine.ranking import with_padding_value
 
 
 def ideal_sums(
     queries: LabelledQueries,
     by_grade: FloatArray,
-    k: int | IntArray | None = None,
+    cutoffs: Sequence[int | None],
     by_rank: FloatArray | float = 1.0,
+    limit: IntArray | None = None,
 ) -> FloatArray:
-    """Return the sum of a value over the first documents of each query's ideal ranking.
+    """Return the sum of a value over the first documents of each query's ideal ranking, for some cutoffs.
 
-    It is what `RankMetric.divisor` needs for a metric that is a share of its best value.
+    Such a sum is what `RankMetric.divisor` needs for a metric that is a share of its best value.
 
     Parameters
     ----------
@@ -27,16 +30,18 @@ def ideal_sums(
         The labels of all queries.
     by_grade : ndarray of float64 of shape (n_grades,)
         A value for each distinct grade, such as its gain.
-    k : int or ndarray of int of shape (n_queries,), optional
-        The number of first ranks, also for each query. The default is the whole list.
+    cutoffs : sequence of int or None
+        The number of first ranks; None is the whole list.
     by_rank : ndarray of float64 of shape (depth,) or (n_queries, depth), or float, default 1
-        A factor for each of the first ranks, such as a discount. ``depth`` is at least k, or the
-        length of the longest query if that is smaller.
+        A factor for each of the first ranks, such as a discount. ``depth`` is at least the highest
+        cutoff, or the length of the longest query if that is smaller.
+    limit : ndarray of int of shape (n_queries,), optional
+        The highest cutoff of each query.
 
     Returns
     -------
-    ndarray of float64 of shape (n_queries,)
-        The sum over the first k ranks, or over all documents of a query that has fewer.
+    ndarray of float64 of shape (n_cutoffs, n_queries)
+        The sum over the first ranks, or over all documents of a query that has fewer.
 
     See Also
     --------
@@ -58,39 +63,21 @@ def ideal_sums(
     ...         return queries.grades
     ...
     ...     def divisor(self, queries, k):
-    ...         return ideal_sums(queries, queries.grades, k)
+    ...         return ideal_sums(queries, queries.grades, [k])[0]
     >>> ltr.evaluate([1, 0, 4], [3, 2, 1], group=[3], metrics=[TopShare(k=1)])["top_share@1"]
     0.25
     """
-    deepest = queries.sizes.max() if k is None else np.max(k)
-    of_rank = np.atleast_2d(by_rank)
-    sums = np.empty(queries.n_queries)
-    for members, grades in ideal_rankings(queries):
-        width = min(deepest, grades.shape[1])
-        terms = values_of_grades(by_grade, grades[:, :width])
-        terms *= (of_rank if len(of_rank) == 1 else of_rank[members])[:, :width]
-        if isinstance(k, np.ndarray):
-            terms[np.arange(width) >= k[members, None]] = 0.0
-        sums[members] = row_sums(terms)
-    return sums
-
-
-@cached
-def ideal_rankings(queries: LabelledQueries) -> list[tuple[IntArray, AnyArray]]:
-    """Return the ideal rankings: for queries of similar length, their positions and grade indices by rank.
-
-    The matrices are (queries x documents), of all documents, retrieved or not, and padded with 0,
-    "no document". Those of short queries are laid out by rank.
-    """
-    return [(m, _sort_by_grade(queries, m)) for m in cut_by_length(queries.sizes, CELLS_IN_A_BLOCK)]
-
-
-def _sort_by_grade(queries: LabelledQueries, members: IntArray) -> AnyArray:
-    size = queries.sizes[members]
-    rank = np.arange(int(size.max()))
-    is_document = rank < size[:, None]
-    position = np.where(is_document, queries.starts[members][:, None] + rank, 0)
-    rows = position if queries.order is None else queries.order[position]
-    grades = np.where(is_document, queries.grade_index[rows], queries.grade_index.dtype.type(0))
-    grades.sort(axis=1)
-    return np.asfortranarray(grades[:, ::-1]) if len(rank) <= SHORT_LIST else grades[:, ::-1]
+    longest = int(queries.sizes.max())
+    depths = [longest if k is None else min(k, longest) for k in cutoffs]
+    depth = max(depths)
+    of_rank = np.broadcast_to(by_rank, depth) if np.ndim(by_rank) == 0 else np.asarray(by_rank)[..., :depth]
+    start = np.arange(queries.n_queries) * depth if of_rank.ndim == 2 else None
+    if limit is not None:  # a row of factors for each distinct limit, or for each query
+        distinct, row = np.unique(limit, return_inverse=True)
+        of_rank = np.where(np.arange(depth) < (distinct if start is None else limit)[:, None], of_rank, 0.0)
+        start = row * depth if start is None else start
+    ones = np.ones((len(depths), queries.n_queries))
+    flat = np.array(of_rank, dtype=np.float64).ravel()
+    return native.ideal_sums(
+        queries, Declaration("gains", depths, with_padding_value(by_grade), None, flat, ones, start)
+    )

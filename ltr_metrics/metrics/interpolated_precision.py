@@ -9,7 +9,7 @@ import numpy as np
 
 from ltr_metrics._engine.checks import BoolArray, FloatArray, IntArray
 from ltr_metrics._engine.queries import LabelledQueries
-from ltr_metrics._engine.ranking import Ranking, row_sums
+from ltr_metrics._engine.ranking import Ranking
 from ltr_metrics.errors import Argument, LtrValueError, one_line
 from ltr_metrics.metrics.base import as_numbers, parameter, word
 from ltr_metrics.metrics.relevance import BinaryMetric
@@ -89,10 +89,10 @@ class InterpolatedPrecision(BinaryMetric):
             raise LtrValueError(f"{self} must not count a grade as relevant, and a higher grade as not relevant.")
 
     def values(self, ranking: Ranking) -> FloatArray:
-        n_relevant = self.declared("n_relevant", ranking.queries)[ranking.members]
+        n_relevant = self.declared("n_relevant", ranking.queries)
         counts = np.maximum(self._counts(np.nan_to_num(n_relevant)[:, None]), 1)
         highest = highest_precisions(ranking, self.declared("relevant", ranking.queries), counts)
-        return np.asarray(row_sums(highest) / counts.shape[1] + n_relevant * 0.0)
+        return np.asarray(highest.sum(axis=1) / counts.shape[1] + n_relevant * 0.0)
 
     def _counts(self, n_relevant: FloatArray) -> FloatArray:
         """Return the number of relevant documents that each level stands for, (queries x levels)."""
@@ -155,46 +155,42 @@ def highest_precisions(ranking: Ranking, is_relevant: BoolArray, counts: FloatAr
     Parameters
     ----------
     ranking : Ranking
-        A whole ranking.
+        The ranked documents.
     is_relevant : ndarray of bool
         A flag for each distinct grade.
     counts : ndarray of float64
         The numbers c, at least 1, (queries x levels).
     """
-    n_relevant = np.cumsum(ranking.has_flag(is_relevant, ranking.width), axis=1, dtype=np.int64)
-    precision = n_relevant / np.arange(1.0, ranking.width + 1)
-    from_rank_on = np.maximum.accumulate(precision[:, ::-1], axis=1)[:, ::-1]
+    relevant = ranking.has_flag(is_relevant)
+    nth = ranking.count_above(relevant) + 1
+    of_relevant = np.flatnonzero(relevant)
+    query, precision = ranking.query[of_relevant], nth[of_relevant] / ranking.rank[of_relevant]
     highest = np.zeros_like(counts)
     for level, count in enumerate(counts.T):
-        rank = (n_relevant < count[:, None]).sum(axis=1)
-        reached = np.flatnonzero(rank < ranking.width)
-        highest[reached, level] = from_rank_on[reached, rank[reached]]
+        counted = nth[of_relevant] >= count[query]
+        np.maximum.at(highest[:, level], query[counted], precision[counted])
     # Tied documents are in ascending order of grade here, so these are the lowest values of all orders.
-    for query, ties in _open_ties(ranking, n_relevant).items():
-        _refuse_large(ranking, query, ties)
-        highest[query] = _expected(ties, counts[query], highest[query])
+    for query_, ties in _open_ties(ranking, relevant, nth).items():
+        _refuse_large(ranking, query_, ties)
+        highest[query_] = _expected(ties, counts[query_], highest[query_])
     return highest
 
 
-def _open_ties(ranking: Ranking, n_relevant: IntArray) -> dict[int, list[OpenTie]]:
+def _open_ties(ranking: Ranking, is_relevant: BoolArray, nth: IntArray) -> dict[int, list[OpenTie]]:
     """Return the open ties of each query that has any."""
-    by_query: dict[int, list[OpenTie]] = {}
-    if ranking.ties is None:
-        return by_query
-    query, above, size, _ = ranking.ties
-    last = above + size - 1
-    relevant_above = np.where(above > 0, n_relevant[query, above - 1], 0)
-    relevant = n_relevant[query, last] - relevant_above
-    for tie in np.flatnonzero((relevant > 0) & (relevant < size)).tolist():
-        numbers = (int(of_tie[tie]) for of_tie in (above, relevant_above, size, relevant))
-        by_query.setdefault(int(query[tie]), []).append(OpenTie(*numbers))
+    ties, by_query = ranking.mixed, dict[int, list[OpenTie]]()
+    n_relevant, relevant_above = ties.sum(is_relevant.astype(np.int64)), nth[ties.start] - 1
+    numbers = np.column_stack((ties.n_above, relevant_above, ties.size, n_relevant))
+    for query, tie in zip(ties.query.tolist(), numbers.tolist(), strict=True):
+        if 0 < tie[3] < tie[2]:
+            by_query.setdefault(query, []).append(OpenTie(*tie))
     return by_query
 
 
 def _refuse_large(ranking: Ranking, query: int, ties: list[OpenTie]) -> None:
     if sum(tie.n_steps for tie in ties) > MOST_STEPS:
         largest = max(ties, key=lambda tie: tie.n_steps)
-        qid = one_line(ranking.queries.qid[ranking.members[query]])
+        qid = one_line(ranking.queries.qid[query])
         raise LtrValueError(
             "The mean of iprec over the orders of a tie of m documents, r of them relevant, takes r (m - r) "
             f"(r^2 + 3000) steps, and a query may take {MOST_STEPS:,}: query {qid} has {largest.size:,} documents of "

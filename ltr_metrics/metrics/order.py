@@ -174,13 +174,9 @@ class Spearman(Metric):
 
 
 def _documents_of(ranking: Ranking) -> tuple[IntArray, IntArray, AnyArray]:
-    """List all ranked documents, query after query and by rank: query in the block, run of equal scores, grade index.
-
-    Runs are numbered from 0 over the whole block.
-    """
-    query, column = np.nonzero(np.arange(ranking.width) < ranking.n_ranked[:, None])
-    run = _runs(query, ranking.documents.scores_of_rows[ranking.documents.rows(query, column)])
-    return query, run, ranking.grades[query, column].astype(np.intp)
+    """List all ranked documents, query after query and by rank: query, run of equal scores, grade index."""
+    run = _runs(ranking.query, ranking.scores)
+    return ranking.query, run, ranking.grades.astype(np.intp)
 
 
 class Pairs(NamedTuple):

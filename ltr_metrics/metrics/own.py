@@ -24,7 +24,7 @@ from ltr_metrics.errors import Argument, LtrTypeError, LtrValueError, naming
 from ltr_metrics.metrics.all_metrics import BY_NAME, METRICS
 from ltr_metrics.metrics.base import Metric, RankMetric, is_own, spell
 from ltr_metrics.metrics.declared import Declared
-from ltr_metrics.metrics.kinds import KINDS
+from ltr_metrics.metrics.kinds import Kind
 from ltr_metrics.metrics.other_names import other_name_hint
 
 DECLARATIONS = ("KIND", "sums", "values", *get_args(Declared))  # what a class can say of its values
@@ -103,7 +103,7 @@ class FunctionMetric(Metric):
         values = np.empty(len(ranking.n_ranked))
         for query, ties in enumerate(_ties_by_query(ranking)):
             documents = _documents(ranking, query, columns)
-            with naming(f"The metric {self}, query {ranking.queries.qid[ranking.members[query]]}"):
+            with naming(f"The metric {self}, query {ranking.queries.qid[query]}"):
                 values[query] = _expected(self.function, list(columns), documents, ties)
         return values
 
@@ -226,7 +226,7 @@ def _refuse_unfinished(cls: type[Metric]) -> None:
     if "__dataclass_params__" not in vars(cls):
         raise LtrTypeError(f"{cls.__name__} must be a dataclass: write @dataclass(frozen=True, kw_only=True) above it.")
     if issubclass(cls, RankMetric):
-        require_option(f"{cls.__name__}.KIND", cls.KIND, tuple(KINDS))
+        require_option(f"{cls.__name__}.KIND", cls.KIND, get_args(Kind))
     for name in sorted(_overridden(cls)):
         remedy = _why_uncalled(cls, name)
         if remedy:
@@ -260,17 +260,16 @@ def _why_uncalled(cls: type[Metric], name: str) -> str | None:
 def _ties_by_query(ranking: Ranking) -> list[list[Tie]]:
     """Return the ties of each query whose order is open."""
     by_query: list[list[Tie]] = [[] for _ in ranking.n_ranked]
-    for query, start, size, _ in zip(*(column.tolist() for column in ranking.ties or ()), strict=True):
+    for query, start, size, _ in zip(*(column.tolist() for column in ranking.ties), strict=True):
         by_query[query].append((start, start + size))
     return by_query
 
 
 def _documents(ranking: Ranking, query: int, columns: Mapping[str, FloatArray]) -> FloatArray:
     """Return the grade and the columns of a query's documents, one document per row, by rank."""
-    rank = np.arange(ranking.n_ranked[query])
-    rows = ranking.documents.rows(np.full(len(rank), query), rank)
-    grades = ranking.queries.grades[ranking.queries.grade_index[rows].astype(np.intp) - 1]
-    return np.column_stack([grades, *(column[rows] for column in columns.values())])
+    of_query = slice(ranking.starts[query], ranking.starts[query] + ranking.n_ranked[query])
+    grades = ranking.queries.grades[ranking.grades[of_query] - 1]
+    return np.column_stack([grades, *(column[ranking.rows[of_query]] for column in columns.values())])
 
 
 def _expected(function: QueryFunction, columns: list[str], documents: FloatArray, ties: list[Tie]) -> float:

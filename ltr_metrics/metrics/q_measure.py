@@ -8,11 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ltr_metrics._engine.checks import FloatArray
+from ltr_metrics._engine.native import accumulate, ideal_grades
 from ltr_metrics._engine.queries import LabelledQueries
-from ltr_metrics._engine.ranking import accumulate_ranks, values_of_grades
 from ltr_metrics.metrics.base import RankMetric, number, parameter
 from ltr_metrics.metrics.gains import GAINS, Gain, GainMetric, refuse_falling
-from ltr_metrics.metrics.ideal import ideal_rankings
 from ltr_metrics.metrics.kinds import Kind
 from ltr_metrics.metrics.relevance import BinaryMetric
 
@@ -96,13 +95,8 @@ class QMeasure(GainMetric, BinaryMetric, RankMetric):
     def by_rank(self, queries: LabelledQueries, depth: int) -> FloatArray:
         """Return i + beta cg*(i) at the ranks i = 1, 2, ... of each query, query after query."""
         by_grade = self.declared("by_grade", queries)
-        by_rank = np.empty(queries.n_rows)
-        for members, grades in ideal_rankings(queries):
-            terms = values_of_grades(np.where(by_grade > 0, by_grade, 1.0), grades)  # 1 + beta g, or 1
-            terms[grades == 0] = 1.0
-            query, rank = np.nonzero(np.arange(grades.shape[1]) < queries.sizes[members, None])
-            by_rank[queries.starts[members[query]] + rank] = accumulate_ranks(np.add, terms)[query, rank]
-        return by_rank
+        terms = np.append(1.0, np.where(by_grade > 0, by_grade, 1.0)).take(ideal_grades(queries))  # 1 + beta g, or 1
+        return accumulate(terms, queries.starts)
 
     def divisor(self, queries: LabelledQueries, k: int | None) -> FloatArray:
         n_relevant = self.declared("n_relevant", queries)

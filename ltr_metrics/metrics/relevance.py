@@ -1,18 +1,14 @@
-"""Which documents are relevant, by the parameter ``rel``, and where they are in a ranking."""
+"""Which documents are relevant, by the parameter ``rel``."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 
-from ltr_metrics._engine.blocks import Block
-from ltr_metrics._engine.cache import cached
-from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray, IntArray
-from ltr_metrics._engine.queries import LabelledQueries, has_flag
-from ltr_metrics._engine.ranking import Ranking
+from ltr_metrics._engine.checks import BoolArray, FloatArray
+from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.metrics.base import Metric, is_number, spell
 
@@ -114,48 +110,3 @@ class BinaryMetric(Metric):
         """
         count = queries.count_by_query(self.declared("relevant", queries))
         return np.where(count > 0, count, np.nan)
-
-
-# -- where the relevant documents are ------------------------------------------------------------
-
-
-class RelevantDocuments(NamedTuple):
-    """The ranked relevant documents of a block, query after query, whatever their ranks are."""
-
-    n: IntArray  # number of relevant documents of each query
-    before: IntArray  # number of relevant documents of all earlier queries, for each query
-    query: IntArray  # the queries that have a relevant document
-    start: IntArray  # offset of the first one of each of these
-    nth: FloatArray  # 1, 2, ... within each query
-
-
-@cached
-def relevant_documents(block: Block, flags: bytes) -> RelevantDocuments:
-    """List the documents whose grade is relevant; ``flags`` holds a flag for each distinct grade."""
-    count = block.queries.count_by_query(np.frombuffer(flags, dtype=np.bool_), ranked=True)[block.members]
-    before = np.cumsum(count) - count
-    nth = np.arange(1.0, count.sum() + 1) - np.repeat(before, count)
-    query = np.flatnonzero(count)
-    return RelevantDocuments(count, before, query, before[query], nth)
-
-
-@cached
-def relevant_ranks(ranking: Ranking, flags: bytes) -> tuple[IntArray, IntArray]:
-    """Return the flat cells and the ranks of `relevant_documents` in a whole ranking, tied ones in some order."""
-    cells = np.flatnonzero(has_flag(ranking.tied_grades, np.frombuffer(flags, dtype=np.bool_)))
-    n = relevant_documents(ranking.block, flags).n
-    return cells, cells - np.repeat(np.arange(len(n)) * ranking.width - 1, n)
-
-
-@cached
-def count_in_ties(ranking: Ranking, flags: bytes) -> tuple[AnyArray, AnyArray]:
-    """Count the documents whose grade is relevant: in each tie, and before it in `tied_grades`.
-
-    In a whole ranking, the latter are those of earlier queries and those above the tie.
-    """
-    assert ranking.ties is not None
-    start = ranking.ties.offset
-    is_relevant = has_flag(ranking.tied_grades, np.frombuffer(flags, dtype=np.bool_))
-    counted = np.cumsum(is_relevant, dtype=np.int32)
-    before = counted[start] - is_relevant[start]
-    return counted[start + ranking.ties.size - 1] - before, before

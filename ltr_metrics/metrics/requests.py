@@ -23,7 +23,6 @@ from ltr_metrics.metrics.dcg import DCG
 from ltr_metrics.metrics.gains import GainMetric
 from ltr_metrics.metrics.names import in_lower_case, metric, name_without_parameters, parse
 
-FIRST_RANKS = 32  # metrics up to this cutoff are computed for a batch of blocks at once
 DEFAULT_METRICS = ("ndcg@10", "map", "mrr", "err@10")
 WHOLE_LOG = "all impressions of a log"  # what normalized slates are means over
 OneMetric = str | Metric | Callable[..., Any]
@@ -54,7 +53,7 @@ class Family(NamedTuple):
     positions: list[int]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Request:
     """What to compute: complete metrics, the names that they were asked for by, and one policy."""
 
@@ -75,25 +74,14 @@ class Request:
         return frozenset(str(metric) for metric in self.metrics if not metric.higher_is_better)
 
     @cached_property
-    def families(self) -> tuple[list[Family], list[Family], int]:
-        """The families that need whole rankings, those that need only the first ranks, and how many these are."""
-        whole: dict[object, Family] = {}
-        shallow: dict[object, Family] = {}
-        depth = 0
-        for position, one in enumerate(self.metrics):
-            k = one.k if isinstance(one, RankMetric) else None
-            needs_all = not isinstance(one, RankMetric) or one.needs_whole_rankings or (k or 0) > FIRST_RANKS
-            family = (whole if needs_all else shallow).setdefault(one.family, Family([], [], []))
-            family.metrics.append(one)
-            family.cutoffs.append(k)
-            family.positions.append(position)
-            depth = max(depth, 0 if k is None or needs_all else k)
-        return list(whole.values()), list(shallow.values()), depth
+    def families(self) -> tuple[list[Family], list[Family]]:
+        """The families of metrics that the compiled core adds up, and those that are functions of rankings."""
+        return families_of(self.metrics)
 
     @cached_property
     def one_per_family(self) -> list[Metric]:
         """The first metric of each family: checks do not depend on the cutoff."""
-        return [family.metrics[0] for families in self.families[:2] for family in families]
+        return [family.metrics[0] for families in self.families for family in families]
 
     @property
     def needed_columns(self) -> tuple[str, ...]:
@@ -114,6 +102,19 @@ class Request:
                 Argument("no_relevant", self.policy.no_relevant_for(name)),
                 " instead of the convention.",
             )
+
+
+def families_of(metrics: Iterable[Metric]) -> tuple[list[Family], list[Family]]:
+    """Return the families of metrics that the compiled core adds up, and those that are functions of rankings."""
+    declared: dict[object, Family] = {}
+    own: dict[object, Family] = {}
+    for position, one in enumerate(metrics):
+        is_declared = isinstance(one, RankMetric) and one.is_declared
+        family = (declared if is_declared else own).setdefault(one.family, Family([], [], []))
+        family.metrics.append(one)
+        family.cutoffs.append(one.k if isinstance(one, RankMetric) else None)
+        family.positions.append(position)
+    return list(declared.values()), list(own.values())
 
 
 def resolve(
@@ -157,9 +158,9 @@ def by_name(metrics: Iterable[Metric]) -> dict[str, Metric]:
 
 def resolve_once(metrics: Metrics | None = None, **options: Any) -> Request:
     """Return the same as `resolve`, but the same object for the same words, because loops ask again and again."""
-    asked = None if metrics is None else tuple(listed(metrics))
+    asked = metrics if type(metrics) is tuple else None if metrics is None else tuple(listed(metrics))
     words = (*(asked or ()), options.get("convention"), options.get("ties"))
-    is_kept = all(word is None or isinstance(word, str) for word in words)
+    is_kept = set(map(type, words)) <= {str, type(None)}
     return (_kept if is_kept and isinstance(options.get("no_relevant"), Hashable) else resolve)(asked, **options)
 
 

@@ -208,16 +208,16 @@ class MatrixMetrics(MetricFunction):
         return Part(queries, preds, is_new, lambda: ids_on_dask(dmatrix))
 
     def _queries(self, dmatrix: xgboost.DMatrix) -> Queries:
-        label, weight = dmatrix.get_label(), dmatrix.get_weight()
-        boundaries = dmatrix.get_uint_info("group_ptr")
+        def read() -> tuple[Any, ...]:
+            return dmatrix.get_label(), dmatrix.get_weight(), dmatrix.get_uint_info("group_ptr")
 
-        def make() -> Queries:
+        def make(label: Any, weight: Any, boundaries: Any) -> Queries:
             remedy = "Create it with xgb.DMatrix(X, y, qid=qid), rows of a query together, or with group=sizes."
             columns = self._columns.require(self._columns.of(dmatrix), "A DMatrix of this training", WHERE_NOT)
             weights = weight if len(weight) else None
             return queries_of_boundaries("DMatrix", remedy, label, boundaries, query_weight=weights, columns=columns)
 
-        return self._queries_cache.get(dmatrix, (label, weight, boundaries), make)
+        return self._queries_cache.get(dmatrix, read, make)
 
 
 def round_of(booster: xgboost.Booster) -> Round:

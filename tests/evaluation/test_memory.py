@@ -43,7 +43,7 @@ def test_at_most_48_bytes_a_row(levels: int | None, dtype: type) -> None:
 def test_what_is_not_asked_for_takes_none() -> None:
     _, all_five = peak_and_rest(2_000, FIVE, None, np.float64)
     _, top = peak_and_rest(2_000, ["ndcg@10"], None, np.float64)
-    assert top < all_five - 5  # MAP and MRR alone know where relevant documents may stand
+    assert top < all_five - 2  # what the others declare
 
 
 def test_segments_take_no_mask_each() -> None:

@@ -13,7 +13,7 @@ import pytest
 from table import TABLE, Entry
 
 import ltr_metrics as ltr
-from ltr_metrics._engine import blocks, threads
+from ltr_metrics._engine import native, threads
 from ltr_metrics._engine.threads import n_threads_for
 
 pytestmark = [pytest.mark.integration, pytest.mark.filterwarnings("ignore::ltr_metrics.LtrWarning")]
@@ -21,12 +21,10 @@ pytestmark = [pytest.mark.integration, pytest.mark.filterwarnings("ignore::ltr_m
 
 @pytest.fixture
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let few rows be worth a thread, and cut them into many batches."""
+    """Let few rows be worth a thread, and cut them into many pieces."""
     monkeypatch.setattr(threads, "ROWS_WORTH_A_THREAD", 10)
     monkeypatch.setattr(threads, "usable_processors", lambda: 4)
-    for name in ("CELLS_IN_A_SHARED_BLOCK", "CELLS_IN_A_SHORT_BLOCK", "CELLS_WORTH_A_BLOCK"):
-        monkeypatch.setattr(blocks, name, 300)
-    monkeypatch.setattr(blocks, "CELLS_IN_A_BATCH", 900)
+    monkeypatch.setattr(native, "QUERIES_IN_A_WINDOW", 5)
 
 
 def rows(entry: Entry, rounded: bool) -> tuple[dict[str, object], np.ndarray]:
@@ -63,11 +61,24 @@ def test_values_are_the_same_to_the_last_bit(entry: Entry, rounded: bool) -> Non
             assert many.mean == one.mean or np.isnan(list(one.mean.values())).any()
 
 
+@pytest.mark.parametrize("n", [1, 7, 8, 9, 127, 128, 129, 1000, 70_001])
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_means_are_those_of_numpy_to_the_last_bit(monkeypatch: pytest.MonkeyPatch, n: int, n_threads: int) -> None:
+    monkeypatch.setattr(native, "VALUES_WORTH_A_THREAD", 1)
+    values = np.random.default_rng(n).lognormal(0, 5, (5, n))
+    values[1, ::3] = values[2] = np.nan
+    values[3, -1] = np.inf
+    mean, n_undefined = native.means(values, n_threads)
+    for row, of_row, n_nan in zip(values, mean, n_undefined, strict=True):
+        defined = row[~np.isnan(row)]
+        assert n_nan == n - len(defined)
+        np.testing.assert_array_equal(of_row, defined.mean() if len(defined) else np.nan)
+
+
 @pytest.mark.parametrize("n_scores", [4, 1000])
 def test_many_short_queries_score_as_few(n_scores: int) -> None:
     metrics = ["ndcg@10", "cg", "rprec", "map", "map@10", "map(denominator=hits)@5", "mrr", "hit@3", "err", "rbp@5"]
-    n_queries, size = 1_400, 20  # fills a block of short lists, and has thousands of ties
-    assert n_queries * size > blocks.CELLS_WORTH_A_BLOCK
+    n_queries, size = 1_400, 20  # has thousands of ties
     rng = np.random.default_rng(0)
     y = rng.choice(5, (n_queries, size), p=[0.5, 0.3, 0.1, 0.05, 0.05])
     score = rng.integers(n_scores, size=(n_queries, size))
@@ -82,10 +93,11 @@ def test_many_short_queries_score_as_few(n_scores: int) -> None:
 @pytest.mark.usefixtures("eager")
 def test_errors_come_out_of_threads_as_they_are() -> None:
     X, y, qid = ltr.make_ranking(n_queries=80, random_state=0)
-    score = X[:, 0].copy()
-    score[17] = np.nan
-    with pytest.raises(ltr.LtrValueError, match=r"got nan at row 17 \(query \d+\) \(rows like this: 1\)"):
-        ltr.evaluate(y, score, qid=qid, n_threads=3)
+    for row in (0, 1, 17, len(y) - 1):
+        score = X[:, 0].copy()
+        score[row] = np.nan
+        with pytest.raises(ltr.LtrValueError, match=rf"got nan at row {row} \(query \d+\) \(rows like this: 1\)"):
+            ltr.evaluate(y, score, qid=qid, n_threads=3)
 
     def fails(grades: np.ndarray, columns: dict[str, np.ndarray]) -> float:
         raise ZeroDivisionError
@@ -97,10 +109,10 @@ def test_errors_come_out_of_threads_as_they_are() -> None:
 def test_as_many_as_pay_and_as_the_process_may_use(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     monkeypatch.setattr(threads, "usable_processors", lambda: 8)
-    assert [n_threads_for(n, None) for n in (10, 900_000, 1_000_000, 3_000_000, 10**8)] == [1, 1, 2, 6, 8]
+    assert [n_threads_for(n, None) for n in (10, 90_000, 100_000, 300_000, 10**8)] == [1, 1, 2, 6, 8]
     assert [n_threads_for(10**8, asked) for asked in (1, 3, np.int64(4), 100)] == [1, 3, 4, 8]
     assert n_threads_for(10, 4) == 1
-    assert n_threads_for(1_000_000, 8) == 2
+    assert n_threads_for(100_000, 8) == 2
     monkeypatch.setenv("OMP_NUM_THREADS", "2,1")
     assert n_threads_for(10**8, None) == 2
     assert n_threads_for(10**8, 3) == 3

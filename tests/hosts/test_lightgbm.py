@@ -195,7 +195,7 @@ def test_a_call_by_hand_reads_the_gain_of_the_dataset() -> None:
 def test_the_arrays_of_the_ranker_are_dropped_with_their_labels() -> None:
     metrics, y = eval_metric("dcg_lin"), np.array([0.0, 1, 2, 0])
     metrics(y, y, None, np.array([2, 2]))
-    ((_, _, prepared),) = metrics._queries_cache._entries.values()
+    ((*_, prepared),) = metrics._queries_cache._entries.values()
     queries = weakref.ref(prepared)
     del y, prepared
     assert queries() is None

@@ -92,19 +92,17 @@ FORMULAS: dict[type[ltr.Metric], Pieces] = {
         "divisor": lambda f: min(f.n_relevant(), f.k or math.inf),
     },
     ltr.ERR: SUM | CASCADE | {"by_grade": lambda f, g: (2.0**g - 1) / 16, "by_rank": lambda f, i: 1 / i},
+    ltr.MRR: SUM | BINARY | CASCADE | {"by_rank": lambda f, i: 1 / i, "divisor": lambda f: f.n_relevant() * 0 + 1},
+    ltr.Hit: SUM | BINARY | CASCADE,
     ltr.PFound: SUM | CASCADE | {"by_grade": lambda f, g: g / 4, "by_rank": lambda f, i: 0.85 ** (i - 1)},
 }
 # Metrics that are functions of relevance: the reference of binary labels is the formula.
 OF_RELEVANCE = {
-    ltr.MRR: "mrr",
-    ltr.Hit: "hit",
     ltr.RPrec: "rprec",
     ltr.Bpref: "bpref",
     ltr.InterpolatedPrecision: "iprec",
 }
 READ_OF_RELEVANCE = {  # what else their values depend on
-    ltr.MRR: {"sums", "divisor", "relevant", "n_relevant"},
-    ltr.Hit: {"sums", "divisor", "relevant", "n_relevant"},
     ltr.RPrec: {"values", "by_grade", "relevant", "n_relevant"},
     ltr.Bpref: {"values", "relevant", "n_relevant"},
     ltr.InterpolatedPrecision: {"values", "relevant", "n_relevant"},
@@ -198,7 +196,7 @@ def test_each_declaration_of_a_sum_counts(
         relevant = sorted(relevant)  # its ideal ranking is by grade
     pieces = FORMULAS[cls]
     for name, (method, piece) in overrides(by_grade, relevant).items():
-        if name == "by_row" and cls not in (ltr.NDCG, ltr.MAP, ltr.QMeasure, ltr.ERR, ltr.PFound):
+        if name == "by_row" and cls in (ltr.CG, ltr.DCG, ltr.Precision, ltr.Recall, ltr.F1, ltr.RBP):
             own = pieces | {"by_grade": piece}  # a value for each row takes the place of those of grades
         elif name in pieces:
             own = pieces | {name: piece}
@@ -277,8 +275,8 @@ def test_parts_that_only_some_parameters_read() -> None:
     relevant = {"relevant": lambda self, q: q.grades >= 2}
     by_grade = {"by_grade": lambda self, q: q.grades}
     for metric in (subclass(ltr.RBP, **relevant)(graded="max"), subclass(ltr.MAP, **by_grade)(denominator="hits")):
-        with pytest.raises(ltr.LtrTypeError, match=r"(Nothing reads relevant|does not call the by_grade)"):
-            ltr.evaluate([1, 0, 1], [3, 2, 1], group=[3], metrics=metric)
+        with pytest.raises(ltr.LtrError, match=r"(Nothing reads relevant|by_grade must be 0 or 1)"):
+            ltr.evaluate([2, 0, 1], [3, 2, 1], group=[3], metrics=metric)
 
 
 GRADES = {"by_grade": lambda self, q: q.grades}
@@ -306,7 +304,7 @@ GRADES = {"by_grade": lambda self, q: q.grades}
         (
             ltr.RankMetric,
             {"KIND": "cascade", **GRADES},
-            "by_grade must hold probabilities.* The highest of query 0 is 3",
+            "by_grade must hold probabilities.* Got 3 for grade 3",
         ),
         (
             ltr.RankMetric,
@@ -316,7 +314,7 @@ GRADES = {"by_grade": lambda self, q: q.grades}
         (
             ltr.ERR,
             {"by_grade": lambda self, q: q.grades / 4, "scale": lambda self, q: 2.0},
-            r"by_grade must hold probabilities.* The highest of query 0 is 1\.5",
+            r"by_grade must hold probabilities.* Got 1\.5 for grade 3",
         ),
         (ltr.Recall, {"by_grade": lambda self, q: q.grades * np.nan}, "by_grade must return finite numbers. Got nan"),
         (
@@ -379,7 +377,8 @@ def test_shapes_of_values_by_rank(base: type[ltr.RankMetric], shape: str) -> Non
 
 def test_a_class_may_be_a_share_of_its_ideal() -> None:
     class_ = subclass(
-        ltr.CG, divisor=lambda self, q, k: ideal_sums(q, q.grades, k, np.full((q.n_queries, int(q.sizes.max())), 2.0))
+        ltr.CG,
+        divisor=lambda self, q, k: ideal_sums(q, q.grades, [k], np.full((q.n_queries, int(q.sizes.max())), 2.0))[0],
     )
     result = ltr.evaluate([1, 0, 4, 2], [3, 2, 1, 0], group=[3, 1], metrics=[class_(k=1), class_()])
     np.testing.assert_array_equal(result.per_query["own@1"], [1 / 8, 0.5])

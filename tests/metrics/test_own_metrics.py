@@ -127,8 +127,7 @@ class LowestScore(ltr.RankMetric):
     NAME: ClassVar[str] = "lowest_score"
 
     def sums(self, ranking: ltr.Ranking, cutoffs: Sequence[int | None]) -> list[np.ndarray]:
-        documents, query = ranking.documents, np.arange(len(ranking.n_ranked))
-        return [documents.scores_of_rows[documents.rows(query, ranking.n_ranked - 1)] for _ in cutoffs]
+        return [ranking.scores[ranking.starts + ranking.n_ranked - 1] for _ in cutoffs]
 
 
 def test_a_metric_with_a_cutoff_may_look_at_rows() -> None:

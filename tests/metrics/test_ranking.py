@@ -1,4 +1,4 @@
-"""The sort: exact to the last bit, infinities, long lists, large ties, many grades, and what blocks must not change."""
+"""The sort: exact to the last bit, infinities, long lists, large ties, many grades, and what neighbours must not change."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ import pytest
 import reference
 
 import ltr_metrics as ltr
-from ltr_metrics._engine import blocks, sorting
-from ltr_metrics.metrics import average_precision, cascade_ties
+from ltr_metrics._engine import native
 
 METRICS = ["ndcg_exp", "ndcg_lin@10", "map", "map@10", "mrr", "mrr@5", "err", "err@10", "precision@10", "recall@10"]
 pytestmark = pytest.mark.filterwarnings("ignore:err counts grades")
@@ -92,8 +91,8 @@ def test_more_distinct_grades_than_the_sort_key_holds(n_grades: int) -> None:
                 np.testing.assert_allclose(result.per_query[name][query], value, rtol=1e-12)
 
 
-@pytest.mark.parametrize("cells", [1, 50, 700, 10**9])
-def test_blocks_change_nothing(cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("n_queries", [1, 3, 64, 1000])
+def test_windows_change_nothing(n_queries: int, monkeypatch: pytest.MonkeyPatch) -> None:
     X, y, qid = ltr.make_ranking(n_queries=80, documents=12, random_state=3)
     score = np.round(X[:, 0], 1)
     further = [
@@ -109,8 +108,7 @@ def test_blocks_change_nothing(cells: int, monkeypatch: pytest.MonkeyPatch) -> N
     ]
     names = [*METRICS, *further, "judged@4"]
     whole = ltr.evaluate(y, score, qid=qid, metrics=names, judged=y > 0)
-    monkeypatch.setattr(blocks, "CELLS_IN_A_BLOCK", cells)
-    monkeypatch.setattr(blocks, "CELLS_WORTH_A_BLOCK", cells // 4)
+    monkeypatch.setattr(native, "QUERIES_IN_A_WINDOW", n_queries)
     cut = ltr.evaluate(y, score, qid=qid, metrics=names, judged=y > 0)
     for name, value in whole.per_query.items():
         np.testing.assert_array_equal(cut.per_query[name], value)
@@ -183,17 +181,6 @@ def test_err_of_a_long_tie_is_not_cut_too_early() -> None:
     assert next(iter(got.mean.values())) == pytest.approx(math.log(2), rel=1e-15, abs=0)  # the sum of 2^-j / j
 
 
-def test_ties_of_many_sizes_in_one_block(monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(0)
-    group = rng.integers(1, 40, 50)
-    y, score = rng.integers(0, 5, group.sum()), rng.integers(0, 6, group.sum())
-    together = ltr.evaluate(y, score, group=group, metrics=["err", "err@7"])
-    monkeypatch.setattr(cascade_ties, "CELLS_AT_ONCE", 200)
-    apart = ltr.evaluate(y, score, group=group, metrics=["err", "err@7"])
-    for name, values in together.per_query.items():
-        np.testing.assert_allclose(apart.per_query[name], values, rtol=1e-15)
-
-
 @pytest.mark.parametrize("table", [(0.5, 0.0, 1.0), (0.3, 0.1, 0.0), (0.0, 0.2, 0.1)])
 @pytest.mark.parametrize("copies", [1, 40])
 def test_probabilities_that_fall_as_the_grade_rises(table: tuple[float, ...], copies: int) -> None:
@@ -204,11 +191,6 @@ def test_probabilities_that_fall_as_the_grade_rises(table: tuple[float, ...], co
     expected = p.mean() + 0.9 * (both.sum() - both.trace()) / (m * (m - 1))
     got = ltr.evaluate(y, np.zeros(m), group=[m], metrics=metric)[metric]
     assert got == pytest.approx(expected, rel=1e-13)
-
-
-def test_float32_scores_where_the_key_has_no_room_for_all_their_bits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sorting, "FLOAT32_SPARE_BITS", -1)
-    test_scores_that_differ_in_their_last_bits(129, np.float32, "stable")
 
 
 def drawings(m: int, r: int, t: int) -> dict[int, Fraction]:
@@ -277,23 +259,6 @@ def test_rank_correlation_of_a_million_documents_keeps_its_digits() -> None:
     assert ltr.evaluate(y, s, group=[n], metrics="rho")["rho"] == pytest.approx(float(exact), rel=1e-14)
 
 
-@pytest.mark.parametrize("above", [0, 7, 101, 5_000, 10**6])
-@pytest.mark.parametrize(("size", "relevant"), [(2, 1), (2, 2), (50, 49), (700, 3)])
-def test_average_precision_of_a_tie_in_closed_form(above: int, size: int, relevant: int) -> None:
-    """Against fractions, near the top of the list and far down it, where the closed form would lose digits."""
-    for hits_above in {0, above // 2, above}:
-        expected = Fraction(0)
-        for j in range(1, size + 1):
-            others = Fraction((j - 1) * (relevant - 1), size - 1)
-            expected += Fraction(relevant, size) * (hits_above + 1 + others) / (above + j)
-        c, m, r, b = (np.array([one]) for one in (above, size, relevant, hits_above))
-        harmonic = average_precision.harmonic_numbers(above + size)
-        got = average_precision.sum_of_tie(c, m, r, b, harmonic)[0]
-        assert got == pytest.approx(float(expected), rel=1e-13, abs=0)
-        if relevant == size and hits_above == above:
-            assert got == size  # a perfect ranking is exactly 1
-
-
 def test_false_neighbours_in_a_long_list_are_put_right_one_by_one() -> None:
     """So few of them that their scores are looked up, among ties that are true."""
     rng = np.random.default_rng(0)
@@ -349,8 +314,13 @@ def test_each_rank_of_a_tie_is_filled(k: int) -> None:
 @pytest.mark.parametrize(("n_grades", "k"), [(50, None), (2_000, 10), (2_000, 600)])
 def test_the_longest_rows_of_pascals_triangle(n: int, n_grades: int, k: int | None) -> None:
     y, err = 1e-4 * (np.arange(n) % n_grades), ltr.ERR(p="label", k=k)
-    n_zero = np.array([np.count_nonzero(y == 0)])
-    at = cascade_ties._grow_by_document(np.sort(y), np.array([0]), n_zero, np.array([n]), k or n)[0]
+    s, at = np.ones(n + 1), np.zeros(n + 1)  # S_j, and T_j, of the documents so far
+    j = np.arange(1.0, n + 1)
+    s[1:] = 0
+    for m, p in enumerate(y, start=1):
+        at[1:] = at[1:] * np.maximum(m - j, 0) / m + np.append(0, at[1:-1] * (1 - p) * j[:-1] / m) + s[:-1] * p / m
+        s[1:] = s[1:] * np.maximum(m - j, 0) / m + s[:-1] * (1 - p) * j / m
+    at = at[1 : (k or n) + 1]
     got = ltr.evaluate(y, np.zeros(n), group=[n], metrics=err)[err]
     assert got == pytest.approx((at / np.arange(1, len(at) + 1)).sum(), rel=1e-12)
 
