@@ -36,6 +36,8 @@
 #include <cpuid.h>
 #endif
 
+static_assert(sizeof(void*) == 8, "native.py passes addresses of 64 bits");
+
 namespace {
 
 #if defined(__AVX512F__)
@@ -819,6 +821,7 @@ int64_t for_each_query(Documents all, const double* score, const int64_t* querie
 
 // -- what Python calls -------------------------------------------------------------------------------------------------
 
+#pragma GCC visibility push(default)
 extern "C" {
 
 // Writes a value for each cutoff of each family and each of some queries: (values x all queries). A thread takes so many
@@ -897,3 +900,4 @@ int64_t processor_level() {
 }
 
 }  // extern "C"
+#pragma GCC visibility pop
