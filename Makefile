@@ -14,7 +14,7 @@ test test-fast test-slow test-all test-spark test-oldest dist: export OMP_NUM_TH
 SPHINX = MPLBACKEND=agg $(BIN)/python -m sphinx -W --keep-going -n -q -j auto
 
 .PHONY: help demo test test-fast test-slow test-all fuzz mutants conformance coverage test-spark test-oldest
-.PHONY: weekly bench notebooks guard lint format docs linkcheck clean wheel dist
+.PHONY: weekly bench notebooks guard lint format docs linkcheck clean wheel wheels dist
 
 help:  ## show this
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -76,12 +76,24 @@ test-oldest: .venv/oldest  ## run the tests with the oldest versions that pyproj
 build/made: .venv/dist $(wildcard $(shell git ls-files 2> /dev/null))
 	rm -rf dist build
 	mkdir build
-	.venv-dist/bin/python -m build --no-isolation > build/log.txt 2>&1 || { cat build/log.txt; exit 1; }
-	.venv-dist/bin/python -m twine check --strict dist/*
-	.venv-dist/bin/python .ci/check_dist.py
+	$(BUILD) > build/log.txt 2>&1 || { cat build/log.txt; exit 1; }
+	$(CHECK)
 	@touch $@
 
-wheel: build/made  ## build wheel and sdist into dist/, and check their metadata and what is in them
+BUILD = .venv-dist/bin/python -m build --no-isolation
+CHECK = .venv-dist/bin/python -m twine check --strict dist/* && .venv-dist/bin/python .ci/check_dist.py
+
+wheel: build/made  ## build the sdist, and out of it the wheel for this machine, into dist/, and check what is in them
+
+wheels: .venv/dist  ## build the sdist and a wheel for every platform, with zig, and check what is in them
+	rm -rf dist build
+	mkdir build
+	.venv-dist/bin/python -m pip install --quiet --disable-pip-version-check \
+	  "$$(.venv-dist/bin/python -c 'import hatch_build; print(hatch_build.ZIG)')"
+	for target in $$(.venv-dist/bin/python -c 'import hatch_build; print(*hatch_build.TARGETS)'); do \
+	  LTR_METRICS_TARGET=$$target $(BUILD) > build/log.txt 2>&1 || { cat build/log.txt; exit 1; }; \
+	done
+	$(CHECK)
 
 dist: wheel  ## make wheel, install the sdist with NumPy only, and run the fast tests against the installed wheel
 	PYTHON=$(PYTHON) .ci/test_dist $(N)
@@ -120,12 +132,16 @@ weekly:  ## run what the landing check leaves out: all Pythons, slow tests, olde
 clean:  ## remove what the other commands made
 	rm -rf docs/_build docs/api/generated docs/auto_gallery
 	rm -rf .venv .venv-* dist build .coverage demo_output report_output bench_output .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -f $(addprefix ltr_metrics/_engine/*,.so .dylib .dll)
 
-.venv/demo: pyproject.toml | .venv/made
+# What an editable install compiles; a change of it is compiled before it runs.
+CORE := hatch_build.py ltr_metrics/_engine/core.cpp
+
+.venv/demo: pyproject.toml $(CORE) | .venv/made
 	$(INSTALL) -e '.[lightgbm,sklearn,report]'
 	@touch $@
 
-.venv/test: pyproject.toml | .venv/made
+.venv/test: pyproject.toml $(CORE) | .venv/made
 	$(INSTALL) -e '.[test]'
 	@touch $@
 
@@ -139,7 +155,7 @@ clean:  ## remove what the other commands made
 
 .venv/dist: pyproject.toml | .venv/made
 	$(PYTHON) -m venv .venv-dist
-	.venv-dist/bin/python -m pip install --quiet --disable-pip-version-check 'build>=1.2' 'twine>=6.1' \
+	.venv-dist/bin/python -m pip install --quiet --disable-pip-version-check 'build>=1.2' 'twine>=6.1' 'lief>=0.15' \
 	  'hatchling>=1.27' 'hatch-fancy-pypi-readme>=24.1'  # as pyproject.toml says: the wheel is built without isolation
 	@touch $@
 
@@ -147,15 +163,15 @@ clean:  ## remove what the other commands made
 	$(INSTALL) -e '.[spark]'
 	@touch $@
 
-.venv/docs: pyproject.toml | .venv/made
+.venv/docs: pyproject.toml $(CORE) | .venv/made
 	$(INSTALL) -e '.[docs]'
 	@touch $@
 
-.venv/bench: pyproject.toml | .venv/made
+.venv/bench: pyproject.toml $(CORE) | .venv/made
 	$(INSTALL) -e '.[bench]'
 	@touch $@
 
-.venv/oldest: pyproject.toml .ci/oldest.py | .venv/made
+.venv/oldest: pyproject.toml .ci/oldest.py $(CORE) | .venv/made
 	$(PYTHON) -m venv .venv-oldest
 	$(BIN)/python .ci/oldest.py > .venv/oldest.txt
 	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check -r .venv/oldest.txt

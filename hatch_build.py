@@ -94,7 +94,7 @@ def _compile(work: Path, library: str, level: str, target: str) -> None:
     if not is_dll:
         options += ["-fPIC", "-pthread"]
     if not (is_dll or is_dylib):
-        shared += ["-pthread", "-lm", "-Wl,-z,defs"]  # the others have these libraries, and refuse undefined symbols
+        shared += ["-pthread", "-lm", "-Wl,-z,defs"]  # refuse undefined symbols, as other systems do by themselves
     if chosen := _compiler(target):
         compile_ = link = chosen
         options += [f"-march={level}"] if level else []
@@ -111,10 +111,11 @@ def _run(command: list[str], work: Path) -> None:
     """Run a compiler in a folder, where zig keeps its cache, too: a home may be read-only."""
     if "ziglang" in command and importlib.util.find_spec("ziglang") is None:
         raise SystemExit(f"ltr_metrics is compiled when it is installed, and this machine has no C++ compiler: {REMEDY}")
-    caches = {name: str(work / "zig") for name in ("ZIG_GLOBAL_CACHE_DIR", "ZIG_LOCAL_CACHE_DIR")}
+    defaults = {name: str(work / "zig") for name in ("ZIG_GLOBAL_CACHE_DIR", "ZIG_LOCAL_CACHE_DIR")}
+    defaults["SOURCE_DATE_EPOCH"] = "1580601600"  # the time in a DLL; it is hatchling's own for the wheel
     try:
         done = subprocess.run(
-            command, cwd=work, env=caches | os.environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
+            command, cwd=work, env=defaults | os.environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
         )
         failure = f"\n{done.stdout.decode(errors='replace')}" if done.returncode else ""
     except OSError as error:

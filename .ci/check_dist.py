@@ -1,6 +1,8 @@
-"""Check the wheel and the sdist in dist/.
+"""Check the sdist and the wheels in dist/.
 
-The wheel must hold the files of ltr_metrics/ and its metadata, and nothing else. Exit status 1 names what is wrong.
+A wheel must hold the modules of ltr_metrics/, the libraries for its platform and its metadata, and nothing else. A library
+must be of the right kind, export what Python calls, and need no more than the C library of the oldest system that the
+wheel's tag names. Exit status 1 names what is wrong.
 """
 
 from __future__ import annotations
@@ -18,23 +20,28 @@ REQUIRED = {  # files that are not modules, whose absence would be noticed late
     "ltr_metrics/report/page/style.css",
     "ltr_metrics/report/page/table.js",
 }
-SUFFIXES = {".py", ".cpp", ".so", ".typed", ".j2", ".css", ".js"}  # data, caches and drafts have others
+SUFFIXES = {".py", ".typed", ".j2", ".css", ".js"}  # data, caches and drafts have others
+COMPILED = {".cpp", ".so", ".dylib", ".dll"}  # the source stays in the sdist, and each wheel has its own libraries
 METADATA = {"METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE"}
 IN_SDIST = {"LICENSE", "PKG-INFO", "README.md", "pyproject.toml", "conftest.py", "tests/conftest.py", "docs/design.md"}
+IN_SDIST |= {"hatch_build.py", "ltr_metrics/_engine/core.cpp"}
 
-
-def only(pattern: str) -> Path:
-    """Return the one file of dist/ that fits a pattern."""
-    paths = sorted((ROOT / "dist").glob(pattern))
-    if len(paths) != 1:
-        sys.exit(f"dist/ must have one {pattern}. It has {[path.name for path in paths]}. Run: make wheel")
-    return paths[0]
+FUNCTIONS = {"accumulate", "evaluate", "means", "processor_level", "rank", "source_crc"}  # as native.py calls them
+KINDS = {  # of a library by the end of the wheel's tag: its suffix, its format and its machine
+    "linux_x86_64": (".so", "ELF", "X86_64"),
+    "linux_aarch64": (".so", "ELF", "AARCH64"),
+    "macosx_x86_64": (".dylib", "MACHO", "X86_64"),
+    "macosx_arm64": (".dylib", "MACHO", "ARM64"),
+    "win_amd64": (".dll", "PE", "AMD64"),
+}
+C_LIBRARY = r"lib(c|m|pthread)\.so(\.6|\.0)?|libc\.musl-\w+\.so\.1|/usr/lib/libSystem\.B\.dylib"
+C_LIBRARY += r"|api-ms-win-crt-\w+-l1-1-0\.dll|KERNEL32\.dll"
 
 
 def package_files() -> set[str]:
-    """Return the files of the package in the checkout, by their names in a wheel."""
+    """Return the files of the package in the checkout, without what is compiled, by their names in a wheel."""
     files = (path for path in (ROOT / "ltr_metrics").rglob("*") if path.is_file() and "__pycache__" not in path.parts)
-    return {path.relative_to(ROOT).as_posix() for path in files}
+    return {path.relative_to(ROOT).as_posix() for path in files if path.suffix not in COMPILED}
 
 
 def is_other(name: str) -> bool:
@@ -42,40 +49,75 @@ def is_other(name: str) -> bool:
     return Path(name).suffix not in SUFFIXES
 
 
-def faults_of_wheel(names: set[str], version: str, metadata: str) -> list[str]:
-    """Return what is wrong with a wheel's list of files and with its metadata."""
-    expected = package_files() | {f"ltr_metrics-{version}.dist-info/{name}" for name in METADATA}
+def kind_of(platform: str) -> tuple[str, str, str]:
+    """Return the suffix, the format and the machine of the libraries for a platform, as `KINDS` has them."""
+    ends = (kind for end, kind in KINDS.items() if re.search(end.replace("_", ".*_", 1) + "$", platform))
+    return next(ends, ("", "", ""))
+
+
+def faults_of_wheel(path: Path, version: str) -> list[str]:
+    """Return what is wrong with a wheel's list of files, with its metadata and with its libraries."""
+    name, _, tag = path.stem.partition(f"-{version}-")
+    suffix, _, machine = kind_of(tag)
+    levels = ("core", "core-v3", "core-v4") if machine in ("X86_64", "AMD64") else ("core",)
+    libraries = {f"ltr_metrics/_engine/{level}{suffix}" for level in levels}
+    expected = package_files() | {f"{name}-{version}.dist-info/{part}" for part in METADATA} | libraries
+    with zipfile.ZipFile(path) as archive:
+        names = set(archive.namelist())
+        metadata = archive.read(f"{name}-{version}.dist-info/METADATA").decode("utf-8")
+        contents = {library: archive.read(library) for library in sorted(libraries & names)}
     relative = re.findall(r"\]\((?!https?:|#)([^)]+)\)", metadata)
     return [
-        *(f"the wheel lacks {name}" for name in sorted((expected | REQUIRED) - names)),
-        *(
-            f"the wheel has {name}, which is not a part of the package"
-            for name in sorted(names - expected)
-            if not name.endswith(".so")
-        ),
-        *(f"the wheel has {name}, which is no code" for name in sorted(package_files()) if is_other(name)),
-        *(f"the description links {link}, which leads nowhere on a package index" for link in relative),
+        *([] if tag.startswith("py3-none-") and suffix else [f"it has the tag {tag}"]),
+        *(f"it lacks {name}" for name in sorted((expected | REQUIRED) - names)),
+        *(f"it has {name}, which is not a part of the package" for name in sorted(names - expected)),
+        *(f"it has {name}, which is no code" for name in sorted(package_files()) if is_other(name)),
+        *(f"its description links {link}, which leads nowhere on a package index" for link in relative),
+        *(f"its {library} {fault}" for library in contents for fault in faults_of_library(contents[library], tag)),
     ]
 
 
+def faults_of_library(content: bytes, tag: str) -> list[str]:
+    """Return what is wrong with a compiled library, told by the tag of its wheel."""
+    import lief  # in the environment of `make wheel` alone
+
+    library = lief.parse(content)
+    if library is None:
+        return ["is no library"]
+    header = library.header
+    machine = getattr(header, "machine_type", None) or getattr(header, "cpu_type", None) or header.machine
+    kind = library.format.name, machine.name
+    exported = {getattr(function, "name", function).removeprefix("_") for function in library.exported_functions}
+    needed = {getattr(other, "name", other) for other in library.libraries}
+    if kind[0] == "MACHO":
+        needed -= {other.name for other in library.commands if other.command.name == "ID_DYLIB"}
+    _, *right_kind = kind_of(tag)
+    faults = [] if list(kind) == right_kind else [f"is {' for '.join(kind)}, not {' for '.join(right_kind)}"]
+    faults += [f"does not export {name}" for name in sorted(FUNCTIONS - exported)]
+    faults += [f"needs {name}" for name in sorted(needed) if not re.fullmatch(C_LIBRARY, name)]
+    if kind[0] == "ELF" and (oldest := re.search(r"manylinux_2_(\d+)", tag)):
+        versions = {symbol.symbol_version.symbol_version_auxiliary for symbol in library.imported_symbols if symbol.symbol_version}
+        names = {version.name for version in versions if version}
+        faults += [f"needs {v}" for v in sorted(names) if int((re.match(r"GLIBC_2\.(\d+)", v) or [0, 99])[1]) > int(oldest[1])]
+    return faults
+
+
 def main() -> None:
-    """Check both files of dist/."""
-    wheel, sdist = only("*.whl"), only("*.tar.gz")
-    version = sdist.name.removeprefix("ltr_metrics-").removesuffix(".tar.gz")
-    with zipfile.ZipFile(wheel) as archive:
-        names = set(archive.namelist())
-        metadata = archive.read(f"ltr_metrics-{version}.dist-info/METADATA").decode("utf-8")
-    faults = faults_of_wheel(names, version, metadata)
-    with tarfile.open(sdist) as archive:
+    """Check all files of dist/."""
+    wheels, sdists = (sorted((ROOT / "dist").glob(pattern)) for pattern in ("*.whl", "*.tar.gz"))
+    if not wheels or len(sdists) != 1:
+        sys.exit(f"dist/ must have one sdist and its wheels. It has {[p.name for p in wheels + sdists]}. Run: make wheel")
+    version = sdists[0].name.removeprefix("ltr_metrics-").removesuffix(".tar.gz")
+    faults = [f"{wheel.name}: {fault}" for wheel in wheels for fault in faults_of_wheel(wheel, version)]
+    with tarfile.open(sdists[0]) as archive:
         in_sdist = {name.partition("/")[2] for name in archive.getnames()}
     faults += [f"the sdist lacks {name}" for name in sorted((IN_SDIST | package_files()) - in_sdist)]
     faults += [f"the sdist has {name}" for name in sorted(in_sdist) if name.startswith(("dist/", ".venv", ".ci/"))]
+    faults += [f"the sdist has {name}" for name in sorted(in_sdist) if Path(name).suffix in COMPILED - {".cpp"}]
     if faults:
         sys.exit("\n".join(faults))
-
-    n_modules = len(names) - len(METADATA)
-    print(f"{wheel.name}: {wheel.stat().st_size // 1024} kB, {n_modules} files of the package, {len(METADATA)} others")
-    print(f"{sdist.name}: {sdist.stat().st_size // 1024} kB, {len(in_sdist)} files")
+    for path in [*sdists, *wheels]:
+        print(f"{path.name}: {path.stat().st_size // 1024} kB")
 
 
 if __name__ == "__main__":

@@ -61,15 +61,17 @@ def _load() -> ctypes.CDLL:
     """Load the library that is built for the newest kind of processor that this one is; all have the same digits."""
     folder = Path(__file__).parent
     suffix = {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
+    source = folder / "core.cpp"  # only a checkout has it
+    remedy = f'Compile it: pip install -e "{folder.parents[1]}"' if source.exists() else "Install it again."
     try:
         library = ctypes.CDLL(str(folder / f"core{suffix}"))
+        fastest = folder / f"core-v{library.processor_level()}{suffix}"
+        library = ctypes.CDLL(str(fastest)) if fastest.exists() else library
     except OSError as error:
-        raise ImportError(f"ltr_metrics must be installed, which compiles its core: pip install . ({error})") from None
-    source = folder / "core.cpp"  # of an editable install, whose library may be older
+        raise ImportError(f"The compiled core of ltr_metrics cannot be loaded: {error}. {remedy}") from None
     if source.exists() and zlib.crc32(source.read_bytes()) != library.source_crc() % 2**32:
-        raise ImportError(f"{source} has changed since it was compiled. Compile it: pip install -e {folder.parents[1]}")
-    fastest = folder / f"core-v{library.processor_level()}{suffix}"
-    return ctypes.CDLL(str(fastest)) if fastest.exists() else library
+        raise ImportError(f"{source} has changed since it was compiled. {remedy}")
+    return library
 
 
 _core = _load()
