@@ -1,8 +1,8 @@
 """Compiles ltr_metrics/_engine/core.cpp: into the wheel, or beside its source for an editable install.
 
-The C++ compiler of the machine does it, or the one that CXX names. If there is none, pip installs the one in the package
-ziglang for the build; CXX=ziglang prefers it. With LTR_METRICS_TARGET=aarch64-linux-gnu.2.17, or another of `TARGETS`,
-zig compiles for that platform instead of this one, as `make wheels` does for all of them.
+The C++ compiler of the machine does it, or the one that CXX names. If there is none, pip installs the one in the
+package ziglang for the build; CXX=ziglang prefers it. With LTR_METRICS_TARGET=aarch64-linux-gnu.2.17, or another of
+`TARGETS`, zig compiles for that platform instead of this one, as `make wheels` does for all of them.
 """
 
 from __future__ import annotations
@@ -62,15 +62,15 @@ class CompiledCore(BuildHookInterface[Any]):
         if not is_editable:
             build_data["force_include"] |= {str(path): f"ltr_metrics/_engine/{path.name}" for path in libraries}
 
-    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:  # noqa: ARG002
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         self.folder.cleanup()
 
 
 def compile_all(folder: Path, target: str = "") -> list[Path]:
     """Compile one library for each level of the processor into a folder, and return them.
 
-    An old library is replaced in one step, when all have been compiled. So no build that fails, is interrupted or runs at
-    the same time as another leaves a half one.
+    An old library is replaced in one step, when all have been compiled. So no build that fails, is interrupted or runs
+    at the same time as another leaves a half one.
     """
     machine, system = (target.split("-") if target else (platform.machine().lower(), sys.platform))[:2]
     suffix = ".dll" if system.startswith("win") else ".dylib" if system.startswith(("macos", "darwin")) else ".so"
@@ -88,7 +88,8 @@ def compile_all(folder: Path, target: str = "") -> list[Path]:
 
 def _compile(work: Path, library: str, level: str, target: str) -> None:
     """Compile and link one library, which needs the C library alone."""
-    source, part, is_dll, is_dylib = ENGINE / "core.cpp", f"{library}.o", library.endswith("dll"), library.endswith("dylib")
+    source, part = ENGINE / "core.cpp", f"{library}.o"
+    is_dll, is_dylib = library.endswith(".dll"), library.endswith(".dylib")
     options = [*FLAGS, f"-DSOURCE_CRC={zlib.crc32(source.read_bytes())}"]
     shared = ["-dynamiclib", "-Wl,-S", f"-Wl,-install_name,@rpath/{library}"] if is_dylib else ["-shared", "-s"]
     if not is_dll:
@@ -110,7 +111,7 @@ def _compile(work: Path, library: str, level: str, target: str) -> None:
 def _run(command: list[str], work: Path) -> None:
     """Run a compiler in a folder, where zig keeps its cache, too: a home may be read-only."""
     if "ziglang" in command and importlib.util.find_spec("ziglang") is None:
-        raise SystemExit(f"ltr_metrics is compiled when it is installed, and this machine has no C++ compiler: {REMEDY}")
+        raise SystemExit(f"Installing ltr_metrics needs a compiler, and this machine has none: {REMEDY}")
     defaults = {name: str(work / "zig") for name in ("ZIG_GLOBAL_CACHE_DIR", "ZIG_LOCAL_CACHE_DIR")}
     defaults["SOURCE_DATE_EPOCH"] = "1580601600"  # the time in a DLL; it is hatchling's own for the wheel
     try:

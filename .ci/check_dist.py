@@ -1,12 +1,13 @@
 """Check the sdist and the wheels in dist/.
 
-A wheel must hold the modules of ltr_metrics/, the libraries for its platform and its metadata, and nothing else. A library
-must be of the right kind, export what Python calls, and need no more than the C library of the oldest system that the
-wheel's tag names. Exit status 1 names what is wrong.
+A wheel must hold the modules of ltr_metrics/, the libraries for its platform and its metadata, and nothing else. A
+library must be of the right kind, export what Python calls, and need no more than the C library of the oldest system
+that the wheel's tag names. Exit status 1 names what is wrong.
 """
 
 from __future__ import annotations
 
+import math
 import re
 import sys
 import tarfile
@@ -95,18 +96,26 @@ def faults_of_library(content: bytes, tag: str) -> list[str]:
     faults = [] if list(kind) == right_kind else [f"is {' for '.join(kind)}, not {' for '.join(right_kind)}"]
     faults += [f"does not export {name}" for name in sorted(FUNCTIONS - exported)]
     faults += [f"needs {name}" for name in sorted(needed) if not re.fullmatch(C_LIBRARY, name)]
-    if kind[0] == "ELF" and (oldest := re.search(r"manylinux_2_(\d+)", tag)):
-        versions = {symbol.symbol_version.symbol_version_auxiliary for symbol in library.imported_symbols if symbol.symbol_version}
-        names = {version.name for version in versions if version}
-        faults += [f"needs {v}" for v in sorted(names) if int((re.match(r"GLIBC_2\.(\d+)", v) or [0, 99])[1]) > int(oldest[1])]
+    if oldest := re.search(r"manylinux_2_(\d+)", tag):
+        of_symbols = {symbol.symbol_version for symbol in library.imported_symbols if symbol.symbol_version}
+        versions = {version.symbol_version_auxiliary.name for version in of_symbols if version.symbol_version_auxiliary}
+        faults += [f"needs {name}" for name in sorted(versions) if glibc(name) > int(oldest[1])]
     return faults
+
+
+def glibc(version: str) -> float:
+    """Return 17 for GLIBC_2.17.1, and infinity for what is no version of glibc."""
+    number = re.match(r"GLIBC_2\.(\d+)", version)
+    return int(number[1]) if number else math.inf
 
 
 def main() -> None:
     """Check all files of dist/."""
     wheels, sdists = (sorted((ROOT / "dist").glob(pattern)) for pattern in ("*.whl", "*.tar.gz"))
     if not wheels or len(sdists) != 1:
-        sys.exit(f"dist/ must have one sdist and its wheels. It has {[p.name for p in wheels + sdists]}. Run: make wheel")
+        sys.exit(
+            f"dist/ must have one sdist and its wheels. It has {[p.name for p in wheels + sdists]}. Run: make wheel"
+        )
     version = sdists[0].name.removeprefix("ltr_metrics-").removesuffix(".tar.gz")
     faults = [f"{wheel.name}: {fault}" for wheel in wheels for fault in faults_of_wheel(wheel, version)]
     with tarfile.open(sdists[0]) as archive:

@@ -127,8 +127,7 @@ def learning_curve(
         Maximum number of threads. One thread is used per 50,000 rows, and never more
         than the CPUs available to the process. The default is one thread in a worker (a
         thread, or a process that multiprocessing or joblib started), and otherwise at
-        most ``OMP_NUM_THREADS``. The values do not depend on it. A metric of your own
-        may be called from several threads at once.
+        most ``OMP_NUM_THREADS``. The values do not depend on it.
     progress : bool, default False
         Show a progress bar, which needs tqdm.
 

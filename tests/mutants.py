@@ -21,12 +21,17 @@ MUTANTS = [  # tests, file, code, and the fault in its place
     ("metrics/test_metrics.py", "metrics/gains.py", "np.exp2(grades) - 1", "np.exp2(grades)"),
     ("metrics/test_metrics.py", "metrics/counts.py", "queries)) / 2", "queries)) / 3"),
     ("metrics/test_metrics.py", "metrics/shown.py", "np.minimum(queries.n_retrieved, k)", "queries.n_retrieved"),
-    ("metrics/test_metrics.py", "metrics/first.py", "step[:, :1] = r / m", "step[:, :1] = 1 / m"),
-    ("metrics/test_ranking.py", "metrics/cascade_ties.py", "e_f[:, 1:, :n] += of_others", "e_f[1, 1:, :n] += of_others[1]"),
-    ("metrics/test_ranking.py", "metrics/first.py", "m - j - r + 1, 0)", "m - j - r, 0)"),
-    ("metrics/test_ranking.py", "_engine/ranking.py", "total = by_rank[:, 0]", "total = 2 * by_rank[:, 0]"),
-    ("metrics/test_ranking.py", "metrics/cascade_ties.py", "np.where(size > MOST_RANKS", "np.where(size > 2 * MOST_RANKS"),
-    ("metrics/test_ranking.py", "_engine/sorting.py", "full_keys.ravel()[layout.padding] = layout.padding_keys", "pass"),
+    ("metrics/test_metrics.py", "_engine/core.cpp", "share * (first + (i - tie.above) * others)", "share * first"),
+    ("metrics/test_metrics.py", "_engine/core.cpp", "[tie.lane] = sum / tie.size;", "[tie.lane] = sum / (tie.size + 1);"),
+    ("metrics/test_metrics.py", "_engine/core.cpp", "const double moved = (1 - p) * j / n;", "const double moved = (1 - p) * (j + 1) / n;"),
+    ("metrics/test_metrics.py", "_engine/core.cpp", "std::max(m - j - r + 1, 0.0)", "std::max(m - j - r, 0.0)"),
+    ("metrics/test_metrics.py", "_engine/core.cpp", "(h - 1.0, 0.0)", "(h - 0.0, 0.0)"),
+    ("metrics/test_ranking.py", "_engine/core.cpp", "const double negated = 0.0 - score;", "const double negated = -score;"),
+    ("metrics/test_ranking.py", "_engine/core.cpp", "if (!is_tie || (policy", "if ((policy"),
+    ("metrics/test_ranking.py", "_engine/core.cpp", "std::max(n - h, 0.0) / n_left", "std::max(n - h - 1, 0.0) / n_left"),
+    ("metrics/test_ranking.py", "_engine/core.cpp", "sum + lost, out", "sum, out"),
+    ("metrics/test_ranking.py", "_engine/core.cpp", "if (count[digit(key[0])] == n) continue;", "if (count[digit(key[0])] > 1) continue;"),
+    ("evaluation/test_threads.py", "_engine/core.cpp", "n_done++, take()", "take()"),
     ("metrics/test_bpref.py", "metrics/bpref.py", "np.minimum(", "np.maximum("),
     ("metrics/test_names.py", "metrics/base.py", 'changed.pop("k", None)', "pass"),
     ("metrics/test_conventions.py", "metrics/conventions.py", '{"gain": "linear"}, {"gain": (0, 1)}', '{"gain": "exp"}, {"gain": (0, 1)}'),
@@ -93,19 +98,36 @@ def survives(folder: Path, mutant: tuple[str, str, str, str]) -> bool:
     if text.count(code) != 1:
         sys.exit(f"{name} must have {code!r} once, and has it {text.count(code)} times. Change the list.")
     path.write_text(text.replace(code, fault), encoding="utf-8")
+    if path.suffix == ".cpp":
+        compile_core(folder)
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-m", "not slow", f"tests/{tests}"]
     environment = os.environ | {"PYTHONPATH": str(folder), "LTR_METRICS_EXAMPLES": "0.2", "OMP_NUM_THREADS": "1"}
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, check=False)
     path.write_text(text, encoding="utf-8")
+    if path.suffix == ".cpp":
+        compile_core(folder)
     return done.returncode == 0
+
+
+def copy_of_checkout(parent: Path) -> Path:
+    """Copy what the tests need, and return the folder."""
+    folder = parent / "checkout"
+    shutil.copytree(ROOT, folder, ignore=shutil.ignore_patterns(*LEFT_OUT))
+    return folder
+
+
+def compile_core(folder: Path, compiler: str = "") -> None:
+    """Compile the core of a copy, with the machine's compiler or another one."""
+    call = "import hatch_build; hatch_build.compile_all(hatch_build.ENGINE)"
+    environment = os.environ | ({"CXX": compiler} if compiler else {})
+    subprocess.run([sys.executable, "-c", call], cwd=folder, env=environment, check=True)
 
 
 def main(words: list[str]) -> None:
     """Try the chosen mutants, and exit with 1 if one survives."""
     chosen = [mutant for mutant in MUTANTS if not words or any(word in " ".join(mutant) for word in words)]
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name) / "checkout"
-        shutil.copytree(ROOT, folder, ignore=shutil.ignore_patterns(*LEFT_OUT))
+        folder = copy_of_checkout(Path(name))
         survivors = []
         for mutant in chosen:
             lives = survives(folder, mutant)

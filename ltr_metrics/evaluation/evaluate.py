@@ -133,8 +133,7 @@ class Queries(LabelledQueries):
             Maximum number of threads. One thread is used per 50,000 rows, and never more
             than the CPUs available to the process. The default is one thread in a worker (a
             thread, or a process that multiprocessing or joblib started), and otherwise at
-            most ``OMP_NUM_THREADS``. The values do not depend on it. A metric of your own
-            may be called from several threads at once.
+            most ``OMP_NUM_THREADS``. The values do not depend on it.
 
         Returns
         -------
@@ -250,8 +249,7 @@ def evaluate(
         Maximum number of threads. One thread is used per 50,000 rows, and never more
         than the CPUs available to the process. The default is one thread in a worker (a
         thread, or a process that multiprocessing or joblib started), and otherwise at
-        most ``OMP_NUM_THREADS``. The values do not depend on it. A metric of your own
-        may be called from several threads at once.
+        most ``OMP_NUM_THREADS``. The values do not depend on it.
 
     Returns
     -------

@@ -44,7 +44,7 @@ def checked(
     if name == "by_row" and values is None:
         return None
     try:
-        array = np.asarray(values, dtype=np.float64)
+        array = np.asarray(values, dtype=np.float64, order="C")  # as the compiled core reads it
     except (TypeError, ValueError):
         raise LtrTypeError(f"{what} must return numbers. Got {values!r}.") from None
     shapes = _shapes(name, queries, argument)

@@ -375,6 +375,13 @@ def test_shapes_of_values_by_rank(base: type[ltr.RankMetric], shape: str) -> Non
         np.testing.assert_array_equal(got, expected)
 
 
+def test_values_may_be_a_part_of_a_larger_array() -> None:
+    table = np.arange(12.0).reshape(4, 3)[::-1]
+    own = subclass(ltr.RankMetric, by_row=lambda self, q: table[:, 1], by_rank=lambda self, q, d: np.ones((d, 2))[:, 0])
+    result = ltr.evaluate([1, 0, 4, 2], [3, 2, 1, 0], group=[4], metrics=[own(k=1), own()])
+    assert list(result.values()) == [10, 10 + 7 + 4 + 1]
+
+
 def test_a_class_may_be_a_share_of_its_ideal() -> None:
     class_ = subclass(
         ltr.CG,

@@ -1,14 +1,20 @@
-"""What is published: the links of its description and the list of its files."""
+"""What is published: the links of its description, the list of its files, and how its core is compiled."""
 
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
+from systems import needs_posix
 
 tomllib = pytest.importorskip("tomllib", reason="tomllib is new in Python 3.11")
 
@@ -21,12 +27,21 @@ def project() -> dict[str, Any]:
     return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
 
-@pytest.fixture(scope="module")
-def check_dist() -> ModuleType:
-    specification = importlib.util.spec_from_file_location("check_dist", ROOT / ".ci" / "check_dist.py")
+def module_of(path: Path) -> ModuleType:
+    specification = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def check_dist() -> ModuleType:
+    return module_of(ROOT / ".ci" / "check_dist.py")
+
+
+@pytest.fixture(scope="module")
+def build() -> ModuleType:
+    return module_of(ROOT / "hatch_build.py")
 
 
 def test_relative_links_of_the_readme_become_absolute(project: dict[str, Any]) -> None:
@@ -39,3 +54,83 @@ def test_relative_links_of_the_readme_become_absolute(project: dict[str, Any]) -
 
 def test_no_data_or_draft_lies_in_the_package(check_dist: ModuleType) -> None:
     assert [name for name in sorted(check_dist.package_files()) if check_dist.is_other(name)] == []
+
+
+# -- the compiled core ------------------------------------------------------------------------------------------------
+
+
+def test_every_target_has_a_kind_of_library(build: ModuleType, check_dist: ModuleType) -> None:
+    kinds = [check_dist.kind_of(tag) for tag in build.TARGETS.values()]
+    machines = {"x86_64": {"X86_64", "AMD64"}, "aarch64": {"AARCH64", "ARM64"}}
+    assert all(
+        machine in machines[target.split("-")[0]] for target, (*_, machine) in zip(build.TARGETS, kinds, strict=True)
+    )
+    assert {kind for *_, kind, _ in kinds} == {"ELF", "MACHO", "PE"}
+
+
+@pytest.fixture
+def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], Path]:
+    """Return a function that writes a command, whose folder is the whole PATH."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CXX", raising=False)
+
+    def write(name: str, script: str) -> Path:
+        path = tmp_path / name
+        path.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+        path.chmod(0o755)
+        return path
+
+    return write
+
+
+@needs_posix("scripts that are commands")
+def test_the_compiler_is_that_of_cxx_then_the_first_on_the_path_then_zig(
+    build: ModuleType, command: Callable[[str, str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert build._compiler("") == []
+    found = [str(command(name, "exit 1")) for name in ("clang++", "g++", "c++")]
+    assert build._compiler("") == [found[-1]]
+    assert build._compiler("aarch64-linux-musl") == []  # which zig alone can do
+    other = str(command("a compiler", "exit 1"))
+    for value, expected in {"ccache g++": ["ccache", "g++"], other: [other], "ziglang": []}.items():
+        monkeypatch.setenv("CXX", value)
+        assert build._compiler("") == expected
+
+
+@needs_posix("scripts that are commands")
+def test_a_compiler_that_fails_leaves_no_library_and_names_the_remedy(
+    build: ModuleType, command: Callable[[str, str], Path], tmp_path: Path
+) -> None:
+    broken, folder = command("c++", "echo no tools; exit 1"), tmp_path / "libraries"
+    folder.mkdir()
+    with pytest.raises(SystemExit, match=rf"no tools\n\n{re.escape(str(broken))} .*apt-get install g\+\+.*CXX=ziglang"):
+        build.compile_all(folder)
+    broken.unlink()
+    if importlib.util.find_spec("ziglang") is None:
+        with pytest.raises(SystemExit, match=r"needs a compiler, .*apt-get install g\+\+.*pip install \"ziglang"):
+            build.compile_all(folder)
+    assert list(folder.iterdir()) == []
+
+
+def test_an_unknown_target_is_refused(build: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LTR_METRICS_TARGET", "vax-vms")
+    with pytest.raises(SystemExit, match="x86_64-linux-musl.*'vax-vms'"):
+        build._target()
+
+
+@pytest.mark.parametrize("fault", ["the source has changed", "there is no library"])
+def test_a_checkout_never_runs_the_core_of_another_source(fault: str, tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "ltr_metrics", tmp_path / "ltr_metrics", ignore=shutil.ignore_patterns("__pycache__"))
+    engine = tmp_path / "ltr_metrics" / "_engine"
+    if fault == "there is no library":
+        for library in [path for path in engine.iterdir() if path.suffix in {".so", ".dylib", ".dll"}]:
+            library.unlink()
+    else:
+        with (engine / "core.cpp").open("a", encoding="utf-8") as file:
+            file.write("// changed\n")
+    run = subprocess.run(
+        [sys.executable, "-c", "import ltr_metrics"], cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(tmp_path)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert run.returncode
+    assert f'Compile it: pip install -e "{tmp_path}"' in run.stderr
