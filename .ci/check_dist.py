@@ -24,8 +24,9 @@ REQUIRED = {  # files that are not modules, whose absence would be noticed late
 SUFFIXES = {".py", ".typed", ".j2", ".css", ".js"}  # data, caches and drafts have others
 COMPILED = {".cpp", ".so", ".dylib", ".dll"}  # the source stays in the sdist, and each wheel has its own libraries
 METADATA = {"METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE"}
+METADATA |= {"licenses/LICENSE.mingw-w64"}
 IN_SDIST = {"LICENSE", "PKG-INFO", "README.md", "pyproject.toml", "conftest.py", "tests/conftest.py", "docs/design.md"}
-IN_SDIST |= {"hatch_build.py", "ltr_metrics/_engine/core.cpp"}
+IN_SDIST |= {"LICENSE.mingw-w64", "hatch_build.py", "ltr_metrics/_engine/core.cpp"}
 
 FUNCTIONS = {"accumulate", "evaluate", "means", "processor_level", "rank", "source_crc"}  # as native.py calls them
 KINDS = {  # of a library by the end of the wheel's tag: its suffix, its format and its machine
