@@ -13,7 +13,7 @@ test test-fast test-slow test-all test-spark test-oldest dist: export OMP_NUM_TH
 # The scripts of the gallery must not open windows.
 SPHINX = MPLBACKEND=agg $(BIN)/python -m sphinx -W --keep-going -n -q -j auto
 
-.PHONY: help demo test test-fast test-slow test-all fuzz mutants conformance coverage test-spark test-oldest
+.PHONY: help demo test test-fast test-slow test-all fuzz mutants sanitize conformance coverage test-spark test-oldest
 .PHONY: weekly bench notebooks guard lint format docs linkcheck clean wheel wheels dist
 
 help:  ## show this
@@ -39,6 +39,10 @@ fuzz: .venv/test  ## draw new random examples, 20 times as many as make test-all
 
 mutants: .venv/test  ## put faults into a copy of the code, one at a time: the tests must find each
 	$(BIN)/python tests/mutants.py
+
+sanitize: .venv/test  ## run the tests of the compiled core under the sanitizers of GCC
+	$(BIN)/python tests/sanitized.py address,undefined
+	$(BIN)/python tests/sanitized.py thread
 
 # One environment for each group of systems, since they exclude each other's versions. The tests skip the others.
 CONFORMANCE ?= rankings torch spark tensorflow

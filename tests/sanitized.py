@@ -30,7 +30,7 @@ def main(sanitizers: str) -> int:
     environment = os.environ | {
         "LD_PRELOAD": preload.stdout.strip(),
         "ASAN_OPTIONS": "detect_leaks=0",  # Python has its own
-        "TSAN_OPTIONS": "ignore_noninstrumented_modules=1",  # so has NumPy
+        "TSAN_OPTIONS": "ignore_noninstrumented_modules=1,die_after_fork=0,halt_on_error=1",  # so has NumPy
         "OMP_NUM_THREADS": "1",
     }
     with tempfile.TemporaryDirectory() as name:

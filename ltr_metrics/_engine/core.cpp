@@ -714,7 +714,7 @@ constexpr int USUAL_WAIT = 100'000;  // looks at a counter, for the last part of
 template <class Work>
 struct Crew {
     const Work work;  // called with the first part that a thread gets, and with the crew for all others
-    const int64_t n_parts;
+    const int64_t n_parts;  // which ends a loop over them: after the last part, what the work refers to may be gone
     std::atomic<int64_t> n_taken{0}, n_done{0}, n_members{1};
 
     int64_t take() { return std::min(n_taken++, n_parts); }  // `n_parts` is none
@@ -807,7 +807,7 @@ int64_t for_each_query(Documents all, const double* score, const int64_t* querie
     const bool is_done = in_threads(n_threads, n_windows, [&](int64_t part, auto& crew) {
         Batch<MOST_LANES> several(all);
         Batch<1> one(all);
-        for (; part < n_windows; part = crew.take_next()) {
+        for (; part < crew.n_parts; part = crew.take_next()) {
             if (failure != -1) continue;
             const int64_t begin = part * window, n = std::min(window, n_queries - begin);
             const int64_t of_window = for_each_batch(all, queries + begin, n, use, several, one);
@@ -857,7 +857,7 @@ int64_t means(const double* values, int64_t n_rows, int64_t n_columns, double* m
     std::atomic<int64_t> failure{-1};
     const bool is_done = in_threads(n_threads, n_rows, [&](int64_t row, auto& crew) {
         Array<double> kept;
-        for (; row < n_rows; row = crew.take_next()) {
+        for (; row < crew.n_parts; row = crew.take_next()) {
             const double* x = values + row * n_columns;
             double sum = pairwise_sum(x, n_columns);
             int64_t n = n_columns;
