@@ -10,6 +10,7 @@ import numpy as np
 from ltr_metrics._engine.checks import FloatArray
 from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics.metrics.base import RankMetric
+from ltr_metrics.metrics.counts import WITHOUT_R
 from ltr_metrics.metrics.kinds import Kind
 from ltr_metrics.metrics.relevance import BinaryMetric
 
@@ -97,4 +98,5 @@ class Hit(FirstRelevant):
     """
 
     NAME: ClassVar[str] = "hit"
+    UNREAD: ClassVar[dict[str, str]] = WITHOUT_R
     ALIASES: ClassVar[dict[str, dict[str, Any]]] = {"success": {}, "hit_rate": {}}

@@ -215,7 +215,7 @@ def refuse_unusable(metric: Metric) -> None:
     if not isinstance(metric, FunctionMetric):
         _refuse_unfinished(type(metric))
     name = str(metric) if isinstance(metric, FunctionMetric) else metric.NAME
-    if name in BY_NAME.keys() | _RESERVED:
+    if name.lower() in BY_NAME.keys() | _RESERVED:  # names are read in any case
         raise LtrValueError(f"Your metric {name!r} has the name of another metric, or of a column. Rename it.")
 
 

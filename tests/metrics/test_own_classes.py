@@ -63,6 +63,7 @@ BINARY: Pieces = {
     "by_grade": lambda f, g: float(f.relevant(g)),
     "n_relevant": lambda f: sum(map(f.relevant, f.labels)) or math.nan,
 }
+WITHOUT_R = {name: piece for name, piece in BINARY.items() if name != "n_relevant"}
 DCG = SUM | {
     "gains": lambda f, g: 2.0**g - 1,
     "discounts": lambda f, i: 1 / math.log2(i + 1),
@@ -75,10 +76,10 @@ FORMULAS: dict[type[ltr.Metric], Pieces] = {
     ltr.CG: SUM | {"by_grade": lambda f, g: g},
     ltr.DCG: DCG,
     ltr.NDCG: DCG | {"divisor": IDEAL_DCG},
-    ltr.Precision: SUM | BINARY | {"divisor": lambda f: f.k or f.n},
+    ltr.Precision: SUM | WITHOUT_R | {"divisor": lambda f: f.k or f.n},
     ltr.Recall: SUM | BINARY | {"divisor": lambda f: f.n_relevant()},
     ltr.F1: SUM | BINARY | {"divisor": lambda f: ((f.k or f.n) + f.n_relevant()) / 2},
-    ltr.RBP: SUM | BINARY | {"by_rank": lambda f, i: 0.2 * 0.8 ** (i - 1)},
+    ltr.RBP: SUM | WITHOUT_R | {"by_rank": lambda f, i: 0.2 * 0.8 ** (i - 1)},
     ltr.MAP: SUM
     | BINARY
     | {"KIND": "precisions", "by_rank": lambda f, i: i, "divisor": lambda f: min(f.n_relevant(), f.k or math.inf)},
@@ -93,7 +94,7 @@ FORMULAS: dict[type[ltr.Metric], Pieces] = {
     },
     ltr.ERR: SUM | CASCADE | {"by_grade": lambda f, g: (2.0**g - 1) / 16, "by_rank": lambda f, i: 1 / i},
     ltr.MRR: SUM | BINARY | CASCADE | {"by_rank": lambda f, i: 1 / i, "divisor": lambda f: f.n_relevant() * 0 + 1},
-    ltr.Hit: SUM | BINARY | CASCADE,
+    ltr.Hit: SUM | WITHOUT_R | CASCADE,
     ltr.PFound: SUM | CASCADE | {"by_grade": lambda f, g: g / 4, "by_rank": lambda f, i: 0.85 ** (i - 1)},
 }
 # Metrics that are functions of relevance: the reference of binary labels is the formula.

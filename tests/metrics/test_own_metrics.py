@@ -68,6 +68,11 @@ class Idle(ltr.RankMetric):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Shouted(ltr.Recall):
+    NAME: ClassVar[str] = "Recall"  # names are read in any case
+
+
+@dataclass(frozen=True, kw_only=True)
 class Nameless(ltr.RankMetric):
     pass
 
@@ -92,6 +97,7 @@ class Nowhere(ltr.RankMetric):
     ("metric", "message"),
     [
         (mrr, "Your metric 'mrr' has the name of another metric"),
+        (Shouted(), "Your metric 'Recall' has the name of another metric"),
         (Idle(), "Idle must have a method by_grade"),
         (Nameless(), "Nameless must have a class attribute NAME"),
         (Plain(), "Plain must be a dataclass: write @dataclass"),
