@@ -10,13 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ltr_metrics._engine.checks import FloatArray, IntArray
 from ltr_metrics.errors import LtrValueError
 
+PAIRS_AT_ONCE = 256  # whose influences are kept, each as long as the clusters
 Estimate = tuple[FloatArray, FloatArray]  # log propensities of all positions but the first, and their covariance
 
 
@@ -94,30 +95,64 @@ class Cells:
         return np.asarray(np.bincount(self.cluster, weights=values), dtype=np.float64)
 
 
+class Pair(NamedTuple):
+    """Two positions, the ratio of their propensities, and what it is computed from."""
+
+    first: int
+    second: int
+    ratio: float
+    sum_first: float
+    sum_second: float
+
+    @property
+    def weight(self) -> float:
+        return self.sum_first * self.sum_second / (self.sum_first + self.sum_second)
+
+
 def estimate_by_harvesting(cells: Cells) -> Estimate:
     """Return the estimate of clicked strata that were displayed at two positions or more."""
-    impressions, clicks = cells.totals
-    n_positions, pairs = len(cells.positions), []
-    for i, j in combinations(range(n_positions), 2):
-        n_i, n_j, c_i, c_j = impressions[:, i], impressions[:, j], clicks[:, i], clicks[:, j]
-        both = (n_i > 0) & (n_j > 0)
-        share = np.divide(1.0, n_i + n_j, out=np.zeros_like(n_i), where=both)
-        sum_i, sum_j = float(c_i @ (n_j * share)), float(c_j @ (n_i * share))
-        if sum_i > 0 and sum_j > 0:
-            ratio = sum_j / sum_i
-            fitted = np.divide(c_i + c_j, n_i + ratio * n_j, out=np.zeros_like(n_i), where=both)
-            # The influence of each cluster on the logarithm of the ratio: factor x (clicks - expected clicks).
-            rate, factor = np.zeros_like(impressions), np.zeros_like(impressions)
-            rate[:, i], rate[:, j] = fitted, ratio * fitted
-            factor[:, i], factor[:, j] = -n_j * share / sum_i, n_i * share / sum_j
-            cell = cells.stratum, cells.position
-            influence = cells.by_cluster(factor[cell] * (cells.clicks - cells.impressions * rate[cell]))
-            pairs.append((i, j, np.log(ratio), sum_i * sum_j / (sum_i + sum_j), influence))
-    first, second, log_ratio, weight, influences = zip(*pairs, strict=True)
-    design = np.eye(n_positions)[list(second), 1:] - np.eye(n_positions)[list(first), 1:]
-    weighted = design.T * weight
+    n_positions = len(cells.positions)
+    pairs = [pair for i, j in combinations(range(n_positions), 2) if (pair := _compare(cells, i, j)) is not None]
+    first, second, ratio, *_ = map(np.array, zip(*pairs, strict=True))
+    design = np.eye(n_positions)[second, 1:] - np.eye(n_positions)[first, 1:]
+    weighted = design.T * [pair.weight for pair in pairs]
     combine = np.linalg.solve(weighted @ design, weighted)  # (n - 1) x pairs
-    return combine @ np.array(log_ratio), covariance_of(combine @ np.array(influences))
+    cells_at = [np.flatnonzero(cells.position == k) for k in range(n_positions)]
+    influence = np.zeros((n_positions - 1, int(cells.cluster.max()) + 1))
+    for start in range(0, len(pairs), PAIRS_AT_ONCE):
+        part = slice(start, start + PAIRS_AT_ONCE)
+        influence += combine[:, part] @ np.array([_influence(cells, cells_at, pair) for pair in pairs[part]])
+    return combine @ np.log(ratio), covariance_of(influence)
+
+
+def _compare(cells: Cells, i: int, j: int) -> Pair | None:
+    """Return two positions with their ratio, or None without clicks at both of them."""
+    impressions, clicks = cells.totals
+    n_i, n_j = impressions[:, i], impressions[:, j]
+    share = _share(n_i, n_j)
+    sum_i, sum_j = float(clicks[:, i] @ (n_j * share)), float(clicks[:, j] @ (n_i * share))
+    return Pair(i, j, sum_j / sum_i, sum_i, sum_j) if sum_i > 0 and sum_j > 0 else None
+
+
+def _share(n_i: FloatArray, n_j: FloatArray) -> FloatArray:
+    """Return 1 / (n_i + n_j), and 0 for strata that were displayed at one of two positions only."""
+    return np.divide(1.0, n_i + n_j, out=np.zeros_like(n_i), where=(n_i > 0) & (n_j > 0))
+
+
+def _influence(cells: Cells, cells_at: list[IntArray], pair: Pair) -> FloatArray:
+    """Return the influence of each cluster on the logarithm of the ratio: factor x (clicks - expected clicks)."""
+    impressions, clicks = cells.totals
+    i, j, ratio = pair[:3]
+    n_i, n_j = impressions[:, i], impressions[:, j]
+    share = _share(n_i, n_j)
+    fitted = np.divide(clicks[:, i] + clicks[:, j], n_i + ratio * n_j, out=np.zeros_like(n_i), where=share > 0)
+    cell = np.sort(np.concatenate([cells_at[i], cells_at[j]]))
+    stratum, is_first = cells.stratum[cell], cells.position[cell] == i
+    rate = np.where(is_first, fitted[stratum], ratio * fitted[stratum])
+    of_first, of_second = -n_j * share / pair.sum_first, n_i * share / pair.sum_second
+    factor = np.where(is_first, of_first[stratum], of_second[stratum])
+    error = cells.clicks[cell] - cells.impressions[cell] * rate
+    return np.asarray(np.bincount(cells.cluster[cell], factor * error, int(cells.cluster.max()) + 1), dtype=np.float64)
 
 
 def covariance_of(influence: FloatArray) -> FloatArray:

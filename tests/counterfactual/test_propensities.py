@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import numpy as np
 import pytest
 
 import ltr_metrics as ltr
-from ltr_metrics.counterfactual import Propensities, estimate_propensities
+from ltr_metrics.counterfactual import Propensities, estimate_propensities, harvesting
 
 THETA = 1 / np.arange(1.0, 6) ** 0.8
 
@@ -41,6 +42,29 @@ def test_the_propensities_are_recovered(method: Any) -> None:
     assert table.standard_error[0] == 0
     assert (np.abs(z_values(table)) < 2).all()
     assert (table.standard_error < 0.03).all()
+
+
+def test_pairs_of_positions_may_be_taken_in_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    log = log_of_rankers(5_000, 50, seed=1)
+    at_once = estimate_propensities(**log, method="harvesting")
+    monkeypatch.setattr(harvesting, "PAIRS_AT_ONCE", 3)
+    in_groups = estimate_propensities(**log, method="harvesting")
+    assert in_groups.propensity.tolist() == at_once.propensity.tolist()
+    np.testing.assert_allclose(in_groups.standard_error, at_once.standard_error, rtol=1e-12)
+
+
+@pytest.mark.slow
+def test_memory_does_not_grow_with_pairs_of_positions_times_clusters() -> None:
+    """As tests/evaluation/test_memory.py: NumPy tells tracemalloc."""
+    n, n_positions = 20_000, 40
+    rng, position = np.random.default_rng(0), np.tile(np.arange(1, n_positions + 1), n)
+    clicks, qid = rng.random(len(position)) < 0.3 / position, np.repeat(np.arange(n), n_positions)
+    tracemalloc.start()
+    try:
+        estimate_propensities(clicks, position, qid=qid, method="randomized")
+        assert tracemalloc.get_traced_memory()[1] < 150e6  # all 780 pairs would take 125e6 more
+    finally:
+        tracemalloc.stop()
 
 
 def test_maximum_likelihood_says_where_it_is_biased() -> None:
