@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -170,9 +171,13 @@ def highest_precisions(ranking: Ranking, is_relevant: BoolArray, counts: FloatAr
         counted = nth[of_relevant] >= count[query]
         np.maximum.at(highest[:, level], query[counted], precision[counted])
     # Tied documents are in ascending order of grade here, so these are the lowest values of all orders.
+    known: dict[Hashable, FloatArray] = {}  # short lists have equal ties
     for query_, ties in _open_ties(ranking, relevant, nth).items():
-        _refuse_large(ranking, query_, ties)
-        highest[query_] = _expected(ties, counts[query_], highest[query_])
+        key = (*ties, counts[query_].tobytes(), highest[query_].tobytes())
+        if key not in known:
+            _refuse_large(ranking, query_, ties)
+            known[key] = _expected(ties, counts[query_], highest[query_])
+        highest[query_] = known[key]
     return highest
 
 
