@@ -146,7 +146,7 @@ def _influence(cells: Cells, cells_at: list[IntArray], pair: Pair) -> FloatArray
     n_i, n_j = impressions[:, i], impressions[:, j]
     share = _share(n_i, n_j)
     fitted = np.divide(clicks[:, i] + clicks[:, j], n_i + ratio * n_j, out=np.zeros_like(n_i), where=share > 0)
-    cell = np.sort(np.concatenate([cells_at[i], cells_at[j]]))
+    cell = np.sort(np.concatenate([cells_at[i], cells_at[j]]), kind="stable")  # two ascending parts
     stratum, is_first = cells.stratum[cell], cells.position[cell] == i
     rate = np.where(is_first, fitted[stratum], ratio * fitted[stratum])
     of_first, of_second = -n_j * share / pair.sum_first, n_i * share / pair.sum_second
