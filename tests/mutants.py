@@ -24,7 +24,7 @@ MUTANTS = [  # tests, file, code, and the fault in its place
     ("metrics/test_metrics.py", "_engine/core.cpp", "share * (first + (i - tie.above) * others)", "share * first"),
     ("metrics/test_metrics.py", "_engine/core.cpp", "[tie.lane] = sum / tie.size;", "[tie.lane] = sum / (tie.size + 1);"),
     ("metrics/test_metrics.py", "_engine/core.cpp", "const double moved = (1 - p) * j / n;", "const double moved = (1 - p) * (j + 1) / n;"),
-    ("metrics/test_metrics.py", "_engine/core.cpp", "std::max(m - j - r + 1, 0.0)", "std::max(m - j - r, 0.0)"),
+    ("metrics/test_ranking.py", "_engine/core.cpp", "std::max(m - j - r + 1, 0.0)", "std::max(m - j - r, 0.0)"),
     ("metrics/test_metrics.py", "_engine/core.cpp", "(h - 1.0, 0.0)", "(h - 0.0, 0.0)"),
     ("metrics/test_ranking.py", "_engine/core.cpp", "const double negated = 0.0 - score;", "const double negated = -score;"),
     ("metrics/test_ranking.py", "_engine/core.cpp", "if (!is_tie || (policy", "if ((policy"),

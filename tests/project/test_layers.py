@@ -81,7 +81,7 @@ def test_modules_of_a_folder_do_not_import_each_other_in_a_circle() -> None:
 def test_pairs_of_modules_that_need_each_other_are_those_of_the_design() -> None:
     everywhere = {module: imports(path) for module, path in MODULES.items()}
     pairs = {(a, b) for a, below in everywhere.items() for b in below if a < b and a in everywhere[b]}
-    page = (PACKAGE.parent / "docs" / "design.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "design.md").read_text(encoding="utf-8")
     named = re.findall(r"`(\w+)`\s+and\s+`(\w+)`\s+in\s+`(\w+)/`", page)
     assert pairs == {tuple(sorted(f"ltr_metrics.{folder}.{name}" for name in (a, b))) for a, b, folder in named}
 
