@@ -405,12 +405,17 @@ def test_ids_stay_exact_in_every_table(tmp_path: Path, name: str, kind: str) -> 
 @pytest.mark.parametrize(
     "ids", [(FRAME["qid"], [7, 7, 8]), ([7, 7, 8], [7.0, 8, 9]), (np.array([7, 7, 8], np.uint64), [7, 8, 9])]
 )
-def test_files_whose_ids_have_two_types_are_refused(tmp_path: Path, ids: tuple[Any, Any]) -> None:
-    paths = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
-    for path, of_file in zip(paths, ids, strict=True):
-        FRAME.assign(qid=of_file).to_parquet(path)
-    with pytest.raises(ltr.LtrValueError, match=r"'qid' must be of one type in all files"):
-        read_table(paths)
+def test_an_id_is_the_same_in_files_with_other_types(tmp_path: Path, ids: tuple[Any, Any]) -> None:
+    paths = [tmp_path / "a.parquet", tmp_path / "b.parquet", tmp_path / "c.csv"]
+    for path, of_file in zip(paths, ids, strict=False):
+        FRAME.assign(qid=of_file, user=of_file).to_parquet(path)
+    FRAME.assign(qid=[7, 8, 9], user=[7, 8, 9]).to_csv(paths[2], index=False)
+    for some in (paths[:2], paths):
+        rows = read_table(some, text=["user"])
+        expected = [
+            one if isinstance(one, str) else str(int(one)) for file in (*ids, [7, 8, 9])[: len(some)] for one in file
+        ]
+        assert rows["qid"].tolist() == rows["user"].tolist() == expected
 
 
 def test_the_line_and_the_cell_that_is_no_number_are_named(tmp_path: Path) -> None:
