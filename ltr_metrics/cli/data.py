@@ -34,13 +34,14 @@ from ltr_metrics.io import (
 from ltr_metrics.io.files import without_compression
 from ltr_metrics.io.models import Model, load_model
 from ltr_metrics.io.scores import join_scores
-from ltr_metrics.io.tables import AS_TEXT, NAMES_OF_TABLES, is_csv, is_table, with_numbers
+from ltr_metrics.io.tables import AS_TEXT, NAMES_OF_TABLES, is_table, with_numbers
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.names import split_names
 from ltr_metrics.metrics.requests import OneMetric, by_name, resolve
 
 COUNT_SEGMENTS = ("n_documents", "n_relevant")  # segments that need no column
 COLUMN_OPTIONS = ("docid", "weight", "cluster")
+NUMBERS = ("label", "weight")  # the other columns are ids
 LETOR_OPTIONS = ("n_features", "zero_based")
 EFFECT_OF_TOPICS = {
     "both": "topics that the qrels or a run lacks are left out of all runs",
@@ -121,20 +122,22 @@ def read_rows(arguments: Mapping[str, Any], kind: type[Queries] = Queries) -> tu
     columns: dict[str, Any] = {name: arguments.get(name) for name in ("qid", "label", *COLUMN_OPTIONS)}
     table: Any
     if is_table(files[0]):
-        labels, table = _read_tables(files, columns, by, arguments)
-        features = table
+        table = features = _read_tables(files, columns, by, arguments)
     else:
-        labels = table = read_letor(files, **{name: arguments[name] for name in LETOR_OPTIONS})
+        table = read_letor(files, **{name: arguments[name] for name in LETOR_OPTIONS})
         columns = {"label": "label", "qid": "qid", "docid": None if table.docid is None else "docid"}
         features = table.X
-    column = {role: None if name is None else np.asarray(table[name]) for role, name in columns.items()}
+    column = {
+        role: None if name is None else (np.asarray(table[name]) if role in NUMBERS else _text(table, name))
+        for role, name in columns.items()
+    }
     queries = kind(
         column["label"],
         qid=column["qid"],
         docid=column["docid"],
         sample_weight=column.get("weight"),
-        cluster=None if columns.get("cluster") is None else labels[columns["cluster"]].to_numpy(),
-        by={name: labels[name].to_numpy() for name in by} or None,
+        cluster=column.get("cluster"),
+        by={name: _text(table, name) for name in by} or None,
         columns=table if is_table(files[0]) else None,
     )
     queries.warn_of_ids()
@@ -142,13 +145,17 @@ def read_rows(arguments: Mapping[str, Any], kind: type[Queries] = Queries) -> tu
     return queries, table, features
 
 
-def _read_tables(
-    files: list[Path], columns: Mapping[str, Any], by: list[str], arguments: Mapping[str, Any]
-) -> tuple[Any, Any]:
-    """Return the tables as one data frame that has all columns of the command line, twice.
+def _text(table: Any, name: str) -> AnyArray:
+    """Return a column of ids: its text, if it has been read as numbers and as text."""
+    as_text = AS_TEXT.format(name)
+    return np.asarray(table[as_text if as_text in getattr(table, "columns", ()) else name])
 
-    In the first, the segments and clusters of CSV are text. In the second they are numbers where
-    they can be, because a metric or a model may read them as well.
+
+def _read_tables(files: list[Path], columns: Mapping[str, Any], by: list[str], arguments: Mapping[str, Any]) -> Any:
+    """Return the tables as one data frame that has all columns of the command line.
+
+    The ids of CSV are numbers where they can be, because a metric or a model may read them as well.
+    Their text is a further column.
     """
     scores = [item for item in arguments.get("scores", {}).values() if not score_file(item)]
     weight = [columns["weight"]] if columns["weight"] is not None else []
@@ -166,8 +173,7 @@ def _read_tables(
     both = [name for name in COUNT_SEGMENTS if name in arguments.get("by", ()) and name in table]
     if both:
         raise LtrValueError(f"--segment {both[0]} means a count, and also a column of the table. Rename the column.")
-    also_numbers = [name for name in labels if name not in ids] if any(map(is_csv, files)) else []
-    return table, with_numbers(table, files, also_numbers)
+    return with_numbers(table, files, list(dict.fromkeys([*ids, *labels])))
 
 
 def evaluate_sorted(
@@ -267,7 +273,7 @@ def _scores(table: Any, item: str, on: list[str], queries: Queries) -> AnyArray:
             raise LtrKeyError(*error.parts, _file_hint(error, [item])) from None
     path, column = file
     if on:
-        ids = {name: np.asarray(table[name]) for name in on}
+        ids = {name: _text(table, name) for name in on}
         return join_scores(path, ids, column, can_repeat_documents=isinstance(queries, AuditedQueries))
     if column is not None or without_compression(path).suffix.lower() not in SCORE_FILES:
         raise LtrValueError(f"--scores {item} is a table. Name the columns that join it with the data: --on qid,docid.")

@@ -616,3 +616,32 @@ def test_metrics(run: Run) -> None:
 def test_a_report_of_one_query_has_no_intervals(run: Run) -> None:
     Path("one.csv").write_text("qid,label,s\n1,1,0.5\n1,0,0.7\n")
     assert means(as_json(run("report one.csv --scores s -m map --format json"))) == {"s": {"map": 0.5}}
+
+
+NUMBERS_AND_IDS = "qid,label,s,docid,seg\n1,1,2.5,10,5\n1,0,1.5,20,5\n2,0,3,10,05\n2,2,1,20,05\n"
+
+
+@pytest.mark.parametrize("is_sorted", [False, True], ids=["whole", "sorted"])
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ("--scores s=s -m mean_of(docid)@1 --docid docid", [10.0, 10.0]),
+        ("--scores s=docid -m map --docid docid", [0.5, 1.0]),
+        ("--scores s=s -m mean_of(seg)@1 --qid seg", [5.0, 5.0]),
+        ("--scores s=s -m mrr --qid label --label label", [float("nan"), 1.0, 1.0]),
+    ],
+)
+def test_a_column_of_csv_is_ids_and_numbers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: str, expected: list[float], is_sorted: bool
+) -> None:
+    lines = NUMBERS_AND_IDS.splitlines()
+    if "--qid label" in options:
+        lines = [lines[0], *sorted(lines[1:], key=lambda line: line.split(",")[1])]
+    (tmp_path / "numbers.csv").write_text("\n".join(lines) + "\n")
+    saved = tmp_path / "saved.parquet"
+    done = in_process(
+        capsys, "evaluate", tmp_path / "numbers.csv", *options.split(), "--save", saved, *["--sorted"] * is_sorted
+    )
+    assert done.status == 0, done.err
+    values = next(iter(ltr.load_result(saved).per_query.values()))
+    np.testing.assert_array_equal(sorted(values), sorted(expected))
