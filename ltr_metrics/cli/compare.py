@@ -149,9 +149,8 @@ def _read_result(file: str, policy: Mapping[str, Any]) -> Evaluation:
         try:
             return load_result(file)
         except LtrValueError as error:
-            raise LtrValueError(
-                f"{error} --result reads files of --save, and tables that end in .csv or .tsv."
-            ) from None
+            remedy = " --result reads files of --save, and tables that end in .csv or .tsv."
+            raise LtrValueError(*error.parts, remedy) from None
     values = read_ids(Path(file), ["qid"])
     if "model" in values and values["model"].nunique() == 1:  # as 'evaluate --format csv' writes it
         values = values.drop(columns="model")

@@ -273,3 +273,19 @@ def test_our_own_tables_are_read_back_without_a_warning_under_each_convention(co
     for named in (None, convention):
         read = ltr.Evaluation.from_per_query(table_of(*names, is_ours=True), convention=named)
         assert list(read) == list(names)
+
+
+def test_a_table_that_lacks_the_weights_of_its_values_is_refused() -> None:
+    """LightGBM's convention gives a query without relevant documents the value 1 / weight."""
+    y, qid, weights = [1, 0, 0, 0, 0, 2], [1, 1, 2, 2, 3, 3], [1, 0.01, 1]
+    options = {"qid": qid, "metrics": "ndcg@2", "convention": "lightgbm", "query_weight": weights}
+    result = ltr.evaluate(y, [1, 2, 1, 2, 2, 1], **options)
+    with pytest.raises(ltr.LtrValueError, match=r"ndcg_exp@2 is 100 for query 2, .* this table lacks.*result\.save"):
+        ltr.Evaluation.from_per_query(result.to_pandas(), convention="lightgbm")
+    frame = result.to_pandas()
+    frame.insert(0, "user", ["00", "00", "06"])
+    frame.insert(0, "weight", weights)  # as 'evaluate --format csv' writes them
+    read = ltr.Evaluation.from_per_query(frame, convention="lightgbm")
+    assert read.mean == result.mean
+    with pytest.raises(ltr.LtrValueError, match="cannot be used with other weights"):
+        ltr.compare({"old": read, "new": result}, metrics=["ndcg@2"])  # whose plain means have none
