@@ -65,9 +65,9 @@ def test_letor(tmp_path: Path, ending: str) -> None:
 
 
 def test_what_real_files_hold(tmp_path: Path) -> None:
-    text = "\ufeff# a heading\r\n\r\n2 qid:1  3:1\t1:5 3:7 \r\n-1 qid:1\r\n1 qid:02 2:1e2"
+    text = "\ufeff# a heading\r\n\r\n2 qid:1  3:7\t1:5 \r\n-1 qid:1\r\n1 qid:02 2:1e2"
     X, y, qid = data = read_letor(write(tmp_path, text))
-    np.testing.assert_array_equal(X, [[5, 0, 7], [0, 0, 0], [0, 100, 0]])  # the last of a repeated feature counts
+    np.testing.assert_array_equal(X, [[5, 0, 7], [0, 0, 0], [0, 100, 0]])
     assert (y.tolist(), qid.tolist(), data.docid) == ([2, -1, 1], ["1", "1", "02"], None)  # text, for 02 is not 2
     X, y, _ = read_letor(write(tmp_path, "1 qid:1\n0 qid:1\n"))
     assert (X.shape, y.tolist()) == ((2, 0), [1, 0])
@@ -177,8 +177,9 @@ BAD_LETOR: dict[str, tuple[str | bytes, str]] = {
     "no colon": ("0 qid:1 1:1\n1 qid:1 1:0.5 2\n", f"data.txt:2: {FORM}"),
     "two colons": ("0 qid:1 1 2:3:4\n", f"data.txt:1: {FORM}"),
     "binary": ("\x00\x01 \x02\n", f"data.txt:1: {FORM}"),
-    "zero": ("0 qid:1 1:1\n0 qid:1 0:1\n", f"data.txt:2: {FORM}, with feature numbers from 1 .* zero_based .* Got 0 qid:1 0:1"),
-    "huge number": ("0 qid:1 99999999999:1\n", f"data.txt:1: {FORM}, with feature numbers from 1 to 1000000"),
+    "repeated feature": ("0 qid:1 2:1 1:1\n0 qid:1 1:0.5 2:1 1:0.6\n", f"data.txt:2: {FORM}, with different feature .* Got 0 qid:1 1:0.5"),
+    "zero": ("0 qid:1 1:1\n0 qid:1 0:1\n", f"data.txt:2: {FORM}, with different feature numbers from 1 .* zero_based .* Got 0 qid:1 0:1"),
+    "huge number": ("0 qid:1 99999999999:1\n", f"data.txt:1: {FORM}, with different feature numbers from 1 to 1000000"),
     "mixed": ("0 qid:1 1:1\n0 1:1\n", r"data.txt:2: either every line has a qid: or none"),
     "empty id": ("0 qid:1 1:1\n0 qid: 1:1\n", r"data.txt:2: qid: must be followed by the id"),
     "id that is not UTF-8": (b"0 qid:1 1:1\n0 qid:\xe9 1:1\n", r"data.txt: ids must be UTF-8 .* Got b'\\xe9'"),
@@ -209,7 +210,7 @@ def test_what_is_no_letor_is_refused(tmp_path: Path, case: str, n_bytes: int, mo
 
 def test_other_errors_of_letor(tmp_path: Path) -> None:
     with pytest.raises(
-        ltr.LtrValueError, match=f"data.txt:1: {FORM}, with feature numbers from 1 to 2, unless n_features"
+        ltr.LtrValueError, match=f"data.txt:1: {FORM}, with different feature numbers from 1 to 2, unless n_features"
     ):
         read_letor(write(tmp_path, GOOD), n_features=2)
     with pytest.raises(ltr.LtrValueError, match="at least one file"):
