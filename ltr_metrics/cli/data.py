@@ -17,7 +17,7 @@ from tqdm import tqdm
 from ltr_metrics._engine.checks import AnyArray, IntArray
 from ltr_metrics._engine.per_query import Segmentations
 from ltr_metrics.cli.options import SCORE_FILES, model_names, refuse, score_file
-from ltr_metrics.errors import LtrKeyError, LtrValueError, naming, warn
+from ltr_metrics.errors import LtrKeyError, LtrValueError, did_you_mean, naming, warn
 from ltr_metrics.evaluation.batches import evaluate_batches
 from ltr_metrics.evaluation.evaluate import AuditedQueries, Queries
 from ltr_metrics.evaluation.result import Evaluation
@@ -36,7 +36,7 @@ from ltr_metrics.io.models import Model, load_model
 from ltr_metrics.io.scores import join_scores
 from ltr_metrics.io.tables import AS_TEXT, NAMES_OF_TABLES, is_table, with_numbers
 from ltr_metrics.metrics.base import Metric
-from ltr_metrics.metrics.names import split_names
+from ltr_metrics.metrics.names import in_lower_case, parse, split_names
 from ltr_metrics.metrics.requests import OneMetric, by_name, resolve
 
 COUNT_SEGMENTS = ("n_documents", "n_relevant")  # segments that need no column
@@ -68,7 +68,21 @@ def requested_metrics(arguments: Mapping[str, Any]) -> list[OneMetric] | None:
         if own:
             raise LtrValueError(f"--metrics-module needs --metrics, which chooses from its metrics: {', '.join(own)}.")
         return None
-    return [own.get(name, name) for name in map(str.strip, split_names(names))]
+    return [_own_or_name(name, own) for name in map(str.strip, split_names(names))]
+
+
+def _own_or_name(name: str, own: Mapping[str, Metric]) -> OneMetric:
+    """Return the metric of the module with this name, in any case, or the name if it is one of this package."""
+    in_any_case = {in_lower_case(key): one for key, one in own.items()}
+    found = own.get(name) or in_any_case.get(in_lower_case(name))
+    if found or not own:
+        return found or name
+    try:
+        parse(name)
+    except LtrValueError as error:
+        of_module = f"{did_you_mean(name, own)} --metrics-module has {', '.join(own)}."
+        raise LtrValueError(*error.parts, of_module) from None
+    return name
 
 
 def _own_metrics(path: Path) -> dict[str, Metric]:
