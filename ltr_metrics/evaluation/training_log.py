@@ -322,6 +322,11 @@ class PerQueryLog:
         name : str, optional
             The data set's name, if the host knows it.
         """
+        if at.number < 0:
+            raise LtrValueError(
+                "A log has the rounds of a model, and this model has none yet. Evaluate it after its first round, or "
+                "with a metric function without a log."
+            )
         curves = self._find(data) or self._add(data, name, result)
         self._refuse_another_training(curves, at)
         self._refuse_changed_data(curves, result)

@@ -442,6 +442,7 @@ OF_DOCUMENTS: dict[str, Any] = {
     "Queries": lambda: ltr.Queries(Y, **TWICE),
     "numbers and their texts": lambda: ltr.Queries(Y, qid=TWICE["qid"], docid=objects(7, 8, 7, "7")),
     "numbers of two types": lambda: ltr.Queries(Y, qid=TWICE["qid"], docid=objects(7, 8, 7, 7.0)),
+    "tie_audit": lambda: ltr.tie_audit(Y, S, metrics="mrr", **TWICE),
     "compare": lambda: ltr.compare({"a": S, "b": S}, Y, metrics="mrr", **TWICE),
     "explain_difference": lambda: ltr.explain_difference(Y, S, metric="ndcg", a="lightgbm", b="trec_eval", **TWICE),
     "identify_convention": lambda: ltr.identify_convention(Y, S, metric="ndcg", value=0.5, **TWICE),
@@ -459,9 +460,8 @@ def test_a_document_occurs_once_in_a_query(function: str) -> None:
         OF_DOCUMENTS[function]()
 
 
-def test_audits_report_repeated_documents_instead() -> None:
+def test_the_audit_reports_repeated_documents_instead() -> None:
     assert ltr.audit(Y, {"s": S}, metrics="mrr", **TWICE).data.repeated == {
         "n_rows": 1, "n_queries": 1, "qid": 2, "docid": "c"
     }  # fmt: skip
-    assert ltr.tie_audit(Y, S, metrics="mrr", **TWICE)["mrr"].n_tied_queries == 0
     assert ltr.Queries(Y, qid=[1, 1, 2, 2], docid=["a", "b", "a", "b"]).n_queries == 2  # in two queries

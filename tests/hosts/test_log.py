@@ -5,10 +5,14 @@ from __future__ import annotations
 import pickle
 from typing import Any
 
+import lightgbm as lgb
 import numpy as np
 import pytest
+import xgboost as xgb
 
 import ltr_metrics as ltr
+import ltr_metrics.lightgbm
+import ltr_metrics.xgboost
 from ltr_metrics.evaluation.training_log import Round
 from ltr_metrics.metrics.requests import resolve
 
@@ -134,3 +138,17 @@ def test_two_functions_of_one_metric_or_name_are_refused() -> None:
     record(log, data, metrics="map@3")
     with pytest.raises(ltr.LtrValueError, match=r"'map@3' means map@3 and map\(.* in one log"):
         record(log, data, metrics="map@3", convention="trec_eval", ties="mean")
+
+
+def test_a_model_without_rounds_is_not_logged() -> None:
+    X, y, qid = ltr.make_ranking(n_queries=10, random_state=0)
+    log = ltr.PerQueryLog()
+    matrix = xgb.DMatrix(X, y, qid=qid)
+    empty = xgb.Booster({"objective": "rank:ndcg"}, [matrix])
+    train = lgb.Dataset(X, y, group=ltr.qid_to_group(qid))
+    booster = lgb.Booster({"objective": "lambdarank", "metric": "None", "verbose": -1}, train)
+    with pytest.raises(ltr.LtrValueError, match="this model has none yet"):
+        booster.eval_train(ltr.lightgbm.feval("mrr", log=log))
+    with pytest.raises(ltr.LtrValueError, match="this model has none yet"):
+        empty.eval_set([(matrix, "train")], 0, feval=ltr.xgboost.custom_metric("mrr", log=log))
+    assert log.names == ()
