@@ -105,11 +105,6 @@ def layout_of(queries: LabelledQueries) -> Layout:
     return Layout(start, rows, _in_windows(queries.n_retrieved))
 
 
-def by_length(lengths: IntArray) -> IntArray:
-    """Return the queries in ascending order of length; small integers sort faster."""
-    return np.argsort(lengths.astype(np.min_scalar_type(int(lengths.max()))), kind="stable")
-
-
 def _window(n_queries: int) -> int:
     """Return the number of queries in a window."""
     return min(max(n_queries // WINDOWS // 64, 1) * 64, QUERIES_IN_A_WINDOW)
