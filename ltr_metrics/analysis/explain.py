@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 from ltr_metrics._engine.plain import DataFrame, to_dataframe
 from ltr_metrics._engine.words import ConventionName, NoRelevant, TiePolicy
 from ltr_metrics.analysis.audit import tied_queries
-from ltr_metrics.errors import Argument, InPython, LtrTypeError, LtrValueError, one_line
+from ltr_metrics.errors import Argument, LtrValueError, one_line
 from ltr_metrics.evaluation.evaluate import Queries, queries_from
 from ltr_metrics.evaluation.tables import Part, Result, Table
 from ltr_metrics.metrics.base import Metric, spell
 from ltr_metrics.metrics.conventions import Convention
-from ltr_metrics.metrics.names import is_one_metric
+from ltr_metrics.metrics.names import require_one_metric
 from ltr_metrics.metrics.requests import OneMetric, Policy, Request, name_of, resolve
 
 
@@ -204,10 +204,7 @@ def explain_difference(
     {'gain': 0.0053, 'ties': 0.0, 'no_relevant': -0.5}
     """
     queries = queries_from(y_true, data, "explain_difference")
-    if not is_one_metric(metric):
-        raise LtrTypeError(
-            Argument("metric"), " takes one metric, by name", InPython(" or as an object"), f". Got {metric!r}."
-        )
+    require_one_metric(metric)
     requests = [resolve(metric, ties=ties, no_relevant=no_relevant, convention=side) for side in (a, b)]
     in_a, in_b = (Reading.of(request, queries) for request in requests)
     if queries.docid is None and "docid" in (in_a.ties, in_b.ties):

@@ -17,12 +17,12 @@ from ltr_metrics._engine.plain import DataFrame, to_dataframe
 from ltr_metrics._engine.words import TiePolicy
 from ltr_metrics.analysis.audit import tied_queries
 from ltr_metrics.analysis.explain import Reading, format_choice, means_of
-from ltr_metrics.errors import Argument, InPython, LtrError, LtrTypeError, LtrValueError, LtrWarning, naming
+from ltr_metrics.errors import Argument, LtrError, LtrValueError, LtrWarning, naming
 from ltr_metrics.evaluation.evaluate import Queries, queries_from
 from ltr_metrics.evaluation.tables import Part, Result, Table
 from ltr_metrics.metrics.base import is_number
 from ltr_metrics.metrics.conventions import CONVENTIONS, Convention
-from ltr_metrics.metrics.names import is_one_metric
+from ltr_metrics.metrics.names import require_one_metric
 from ltr_metrics.metrics.requests import OneMetric, name_of, resolve
 
 NO_RELEVANT = ("skip", "drop", 0.0, 0.5, 1.0)
@@ -237,10 +237,7 @@ def identify_convention(
     (('sklearn', 'trec_eval', 'ranx', 'torchmetrics'), 'discount', 'jarvelin')
     """
     queries = queries_from(y_true, data, "identify_convention")
-    if not is_one_metric(metric):
-        raise LtrTypeError(
-            Argument("metric"), " takes one metric, by name", InPython(" or as an object"), f". Got {metric!r}."
-        )
+    require_one_metric(metric)
     number, tolerance = _value_and_tolerance(value, tolerance)
     has_ties = bool(tied_queries(queries, queries.scores(y_score))[0].any())
     with warnings.catch_warnings():

@@ -239,9 +239,15 @@ def refuse_several(name: str) -> None:
         raise LtrValueError(f"{name!r} holds the names of several metrics. Pass them as a list: {several}.")
 
 
-def is_one_metric(metric: object) -> bool:
-    """Whether this may be one metric: a name, an object or a function, and neither a list nor several names."""
-    return len(split_names(metric)) == 1 if isinstance(metric, str) else isinstance(metric, Metric) or callable(metric)
+def require_one_metric(metric: object) -> None:
+    """Raise an error unless this may be one metric: a name, an object or a function, not a list or several names."""
+    is_one = (
+        len(split_names(metric)) == 1 if isinstance(metric, str) else isinstance(metric, Metric) or callable(metric)
+    )
+    if not is_one:
+        raise LtrTypeError(
+            Argument("metric"), " takes one metric, by name", InPython(" or as an object"), f". Got {metric!r}."
+        )
 
 
 def split_names(text: str) -> list[str]:
