@@ -50,6 +50,11 @@ Y_TRUE, Y_SCORE = Argument("y_true"), Argument("y_score")
 SWAPPED = ("Did you swap ", Y_TRUE, " and ", Y_SCORE, "?", InPython(" Labels come first."))
 
 
+def with_padding_value(values: FloatArray) -> FloatArray:
+    """Return the values of the distinct grades with 0 in front, which is the value of "no document"."""
+    return np.concatenate(([0.0], values))
+
+
 def has_flag(grade_index: AnyArray, flags: BoolArray) -> BoolArray:
     """Return whether the grade of each document has a flag; the index 0, "no document", has none."""
     n_below = int(flags.argmax()) if flags.any() else len(flags)
@@ -169,7 +174,7 @@ class LabelledQueries(GroupedRows):
 
     def highest(self, by_grade: FloatArray) -> FloatArray:
         """Return the highest value of each query's documents, ranked or not, of one value of at least 0 per grade."""
-        values = np.append(0.0, by_grade)[self.grade_index]
+        values = with_padding_value(by_grade)[self.grade_index]
         return np.asarray(np.maximum.reduceat(values if self.order is None else values[self.order], self.starts))
 
     def first_row_of_grade(self, grade: float) -> str:

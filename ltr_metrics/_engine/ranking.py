@@ -190,8 +190,3 @@ class Ranking(Cache):
         n_above: IntArray = np.cumsum(is_counted) - is_counted
         n_above -= np.repeat(np.append(n_above, 0)[self.starts], self.n_ranked)
         return n_above
-
-
-def with_padding_value(values: FloatArray) -> FloatArray:
-    """Return the values of the distinct grades with 0 in front, which is the value of "no document"."""
-    return np.concatenate(([0.0], values))

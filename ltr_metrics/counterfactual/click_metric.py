@@ -9,8 +9,7 @@ from typing import Any, ClassVar, get_args
 import numpy as np
 
 from ltr_metrics._engine.checks import BoolArray, FloatArray, require_option
-from ltr_metrics._engine.queries import LabelledQueries
-from ltr_metrics._engine.ranking import with_padding_value
+from ltr_metrics._engine.queries import LabelledQueries, with_padding_value
 from ltr_metrics._engine.words import EstimatorOfMetric
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.metrics import CG, DCG, Precision, RankMetric, SumOf, metric

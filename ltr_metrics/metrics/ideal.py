@@ -9,8 +9,7 @@ import numpy as np
 from ltr_metrics._engine import native
 from ltr_metrics._engine.checks import FloatArray, IntArray
 from ltr_metrics._engine.native import Declaration
-from ltr_metrics._engine.queries import LabelledQueries
-from ltr_metrics._engine.ranking import with_padding_value
+from ltr_metrics._engine.queries import LabelledQueries, with_padding_value
 
 
 def ideal_sums(

@@ -19,9 +19,7 @@ from typing import Literal
 import numpy as np
 
 from ltr_metrics._engine.checks import AnyArray, FloatArray
-from ltr_metrics._engine.native import Declaration
 from ltr_metrics._engine.queries import LabelledQueries
-from ltr_metrics._engine.ranking import with_padding_value
 
 Kind = Literal["gains", "precisions", "cascade"]
 
@@ -33,6 +31,3 @@ def by_rank_of_queries(by_rank: AnyArray, queries: LabelledQueries, depth: int) 
     if by_rank.ndim and len(by_rank) != depth:  # query after query
         return by_rank, queries.starts
     return np.array(np.broadcast_to(by_rank, depth)), None
-
-
-__all__ = ["Declaration", "Kind", "by_rank_of_queries", "with_padding_value"]
