@@ -14,6 +14,7 @@ from ltr_metrics._engine.words import EstimatorOfMetric
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.metrics import CG, DCG, Precision, RankMetric, SumOf, metric
 from ltr_metrics.metrics.base import Metric, is_number, spell
+from ltr_metrics.metrics.shown import OF_ROWS
 
 ESTIMATORS: tuple[EstimatorOfMetric, ...] = get_args(EstimatorOfMetric)
 ADDITIVE = (DCG, CG, Precision, SumOf)  # the classes themselves: NDCG is a subclass of DCG, and is not additive
@@ -91,7 +92,7 @@ class ClickMetric(RankMetric):
     """
 
     NAME: ClassVar[str] = "ips"
-    UNREAD: ClassVar[dict[str, str]] = RankMetric.UNREAD | {"by_grade": "Override by_row, which counts instead."}
+    UNREAD: ClassVar[dict[str, str]] = OF_ROWS
 
     metric: Any
     estimator: EstimatorOfMetric = "ips"
