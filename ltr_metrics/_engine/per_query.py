@@ -88,17 +88,24 @@ def labels_of(rows: GroupedRows, name: str, labels: Any) -> Labels:
     return distinct.tolist(), code
 
 
-def warn_of_words_for_missing(kind: str, labelled: Labels, unit: str = "queries") -> None:
+def cluster_of_queries(rows: GroupedRows, labels: Any) -> IntArray:
+    """Return the number of each query's cluster."""
+    labelled = labels_of(rows, Argument("cluster"), labels)
+    warn_of_words_for_missing("cluster", labelled)
+    return labelled[1]
+
+
+def warn_of_words_for_missing(kind: str, *labelled: Labels, unit: str = "queries") -> None:
     """Warn if several queries share a segment or cluster whose label is a word for a missing value."""
-    labels, code = labelled
-    for at, label in enumerate(labels):
-        n = int(np.count_nonzero(code == at)) if label in WORDS_FOR_MISSING else 0
-        if n > 1:
-            warn(
-                f"{n:,} {unit} are of one {kind}, {label!r}, which is text like any other. If it stands for a missing "
-                "value, give each of them a label of its own, or leave them out. If it is a label, such as the code of "
-                "a country, ignore this warning."
-            )
+    for labels, code in labelled:
+        for at, label in enumerate(labels):
+            n = int(np.count_nonzero(code == at)) if label in WORDS_FOR_MISSING else 0
+            if n > 1:
+                warn(
+                    f"{n:,} {unit} are of one {kind}, {label!r}, which is text like any other. If it stands for a "
+                    "missing value, give each of them a label of its own, or leave them out. If it is a label, such "
+                    "as the code of a country, ignore this warning."
+                )
 
 
 def _query_codes(rows: GroupedRows, name: str, distinct: list[Hashable], row_codes: IntArray) -> IntArray:

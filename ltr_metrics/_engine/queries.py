@@ -211,8 +211,7 @@ class LabelledQueries(GroupedRows):
     def warn_of_ids(self) -> None:
         """Warn once of ids that name no queries, and of words for a missing value that several queries share."""
         self._warn_of_ids_that_name_no_queries()
-        for segments in self.segments.values():
-            warn_of_words_for_missing("segment", segments)
+        warn_of_words_for_missing("segment", *self.segments.values())
         if self.cluster_labels is not None:
             warn_of_words_for_missing("cluster", self.cluster_labels)
         if self.docid is None:

@@ -18,7 +18,7 @@ from ltr_metrics._engine.checks import (
 )
 from ltr_metrics._engine.grouping import GroupedRows
 from ltr_metrics._engine.ids import positions_by_text, spelling_hint
-from ltr_metrics._engine.per_query import labels_of, segmentations, warn_of_words_for_missing, weights
+from ltr_metrics._engine.per_query import cluster_of_queries, segmentations, warn_of_words_for_missing, weights
 from ltr_metrics._engine.plain import plain_ids
 from ltr_metrics._engine.positions import Positions
 from ltr_metrics._engine.words import QueriesOfComparison
@@ -118,9 +118,7 @@ def models_from(
     if cluster is None:
         codes = common_clusters([model.evaluation for model in by_name.values()])
     else:
-        labelled = labels_of(rows, Argument("cluster"), cluster)
-        warn_of_words_for_missing("cluster", labelled)
-        codes = labelled[1][kept]
+        codes = cluster_of_queries(rows, cluster)[kept]
     return Models(by_name, codes, n_left_out, n_other_judgments)
 
 
@@ -204,8 +202,7 @@ def _with_options(first: Evaluation, data: dict[str, Any]) -> tuple[Evaluation, 
         first = first.with_fields(weight=weights(rows, data["query_weight"], None))
     if data.get("by") is not None:
         first = first.with_fields(segments=segmentations(rows, data["by"]))
-        for segments in first.segments.values():
-            warn_of_words_for_missing("segment", segments)
+        warn_of_words_for_missing("segment", *first.segments.values())
     return first, rows
 
 
@@ -363,8 +360,7 @@ def require_a_sample(result: Evaluation, cluster: IntArray | None, what: str) ->
     if cluster is not None and (cluster == cluster[0]).all():
         raise LtrValueError(
             f"All {len(cluster):,} queries are of one cluster, and {what} needs two or more to estimate how they vary. "
-            "Use "
-            "other labels, or evaluate more clusters."
+            "Use other labels, or evaluate more clusters."
         )
 
 
