@@ -1,8 +1,8 @@
 """Compiles ltr_metrics/_engine/core.cpp: into the wheel, or beside its source for an editable install.
 
-The C++ compiler of the machine does it, or the one that CXX names. If there is none, pip installs the one in the
-package ziglang for the build; CXX=ziglang prefers it. With LTR_METRICS_TARGET=aarch64-linux-gnu.2.17, or another of
-`TARGETS`, zig compiles for that platform instead of this one, as `make wheels` does for all of them.
+The C++ compiler of the machine does it, or the one that CXX names. On a machine without a compiler, pip installs the
+one in the package ziglang for the build; CXX=ziglang prefers it. If LTR_METRICS_TARGET is one of `TARGETS`, such as
+aarch64-linux-gnu.2.17, zig compiles for that platform instead of this one, as `make wheels` does for all of them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FLAGS = [
     *("-std=c++17", "-O3", "-fno-exceptions", "-fno-rtti", "-fvisibility=hidden"),
     "-ffp-contract=off",  # no fused operations, so the digits are the same everywhere
 ]
-# One library for each level of x86-64, of which the processor's is loaded; elsewhere the baseline has wide registers.
+# One library for each level of x86-64; the one for the processor is loaded. Other baselines have wide registers.
 LEVELS = {"core": "", "core-v3": "x86-64-v3", "core-v4": "x86-64-v4"}
 TARGETS = {  # of zig, with the tag of the wheel
     "x86_64-linux-gnu.2.17": "manylinux2014_x86_64.manylinux_2_17_x86_64",

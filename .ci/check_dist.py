@@ -80,7 +80,7 @@ def faults_of_wheel(path: Path, version: str) -> list[str]:
 
 
 def faults_of_library(content: bytes, tag: str) -> list[str]:
-    """Return what is wrong with a compiled library, told by the tag of its wheel."""
+    """Return what is wrong with a compiled library, which must fit the tag of its wheel."""
     import lief  # in the environment of `make wheel` alone
 
     library = lief.parse(content)
@@ -105,7 +105,7 @@ def faults_of_library(content: bytes, tag: str) -> list[str]:
 
 
 def glibc(version: str) -> float:
-    """Return 17 for GLIBC_2.17.1, and infinity for what is no version of glibc."""
+    """Return 17 for GLIBC_2.17.1, and infinity for a name that is not a version of glibc."""
     number = re.match(r"GLIBC_2\.(\d+)", version)
     return int(number[1]) if number else math.inf
 

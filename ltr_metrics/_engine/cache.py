@@ -41,7 +41,7 @@ def cached(function: F) -> F:
 
 
 def cached_newest(function: F) -> F:
-    """Cache the newest result of a function of a `Cache` and one object, of which there may be many; it keeps both."""
+    """Cache the newest result of a function of a `Cache` and one object, and keep the object; there may be many."""
 
     @wraps(function)
     def look_up(owner: Cache, thing: Any) -> Any:

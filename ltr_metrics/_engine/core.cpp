@@ -324,8 +324,8 @@ void add_tie(Batch<LANES>& batch, int64_t lane, int64_t begin, int64_t end) {
     for (Run* one = &batch.runs[first_run]; one <= run; one++) one->n -= std::exchange(above, one->n);
 }
 
-// Puts nearly equal scores of one query right, and ties whose order the key does not hold, and finds the ties. Documents
-// from one rank to another agree in the bits of the score that the key has, each of which is in `edges`.
+// Sorts nearly equal scores of one query again, and ties whose order the key does not hold, and finds the ties. `edges`
+// has the first and the last rank of each range of documents that agree in the bits of the score in the key.
 template <int LANES>
 void find_ties(Batch<LANES>& batch, int lane, const int64_t* edges, int64_t n_edges, bool loses_bits) {
     const Ties policy = batch.all.ties;
@@ -504,7 +504,7 @@ void precisions(const Family& family, Batch<LANES>& batch, int64_t depth) {
 }
 
 // The probability of h relevant documents among t of m, r of them relevant, for h = 0 ... t. Ratios of neighbours are
-// multiplied outwards from the most likely h, in both directions of which the products fall, so no digit is lost.
+// multiplied outwards from the most likely h. The products fall in both directions, so no digit is lost.
 void hypergeometric(int64_t m, int64_t r, int64_t t, double* p) {
     const int64_t lowest = std::max<int64_t>(0, r + t - m), highest = std::min(r, t);
     const int64_t mode = std::clamp(static_cast<int64_t>((t + 1.0) * (r + 1.0) / (m + 2.0)), lowest, highest);
@@ -656,8 +656,8 @@ void write_sums(const Family& family, const Batch<LANES>& batch, int64_t depth, 
     }
 }
 
-// The sum of the precisions at the hits down to each cutoff, divided by the number of hits, both of which are random where
-// a tie spans the cutoff. Given that h of the tie's relevant documents are at its t ranks within, they are in any order
+// The sum of the precisions at the hits down to each cutoff, divided by the number of hits. Both are random where a tie
+// spans the cutoff. Given that h of the tie's relevant documents are at its t ranks within, they are in any order
 // there: the j-th rank adds (h/t) (b + 1 + (j-1) (h-1)/(t-1)) / rank, where b is the number of hits above the tie.
 template <int LANES>
 void write_precisions_by_hits(const Family& family, Batch<LANES>& batch, int64_t depth, double* out) {
@@ -777,7 +777,7 @@ bool in_threads(int64_t n_threads, int64_t n_parts, const Work& work) {
     return true;
 }
 
-// Ranks some queries, neighbours of which have similar lengths, and calls `use` for every batch of them. Returns -1, or a
+// Ranks some queries, in which neighbours have similar lengths, and calls `use` for every batch of them. Returns -1, or a
 // row whose score is NaN, or -2 if there is not enough memory.
 template <class Use>
 int64_t for_each_batch(const Documents& all, const int64_t* queries, int64_t n_queries, Use use,
@@ -797,7 +797,7 @@ int64_t for_each_batch(const Documents& all, const int64_t* queries, int64_t n_q
     return -1;
 }
 
-// Does the same in several threads, each of which takes a window of queries at a time.
+// Does the same in several threads. Each takes a window of queries at a time.
 template <class Use>
 int64_t for_each_query(Documents all, const double* score, const int64_t* queries, int64_t n_queries, int64_t window,
                        int64_t n_threads, const Use& use) {

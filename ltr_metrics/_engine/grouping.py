@@ -120,7 +120,7 @@ def _refuse_missing(
 
 
 def require_ids(values: Any, name: str, n_rows: int | None = None) -> AnyArray:
-    """Return one id per row as an array, of which none is missing."""
+    """Return one id per row as an array; a missing id is an error."""
     ids = as_ids(values, name, n_rows)
     _refuse_missing(ids, name)
     return ids

@@ -238,7 +238,7 @@ def lightgbm_finds_no_split(folder: Path) -> Trained:
     loop={"how": "loop"},
 )
 def lightgbm_appends(folder: Path, how: str = "booster") -> Trained:
-    """One log of two trainings, of which the second continues the first."""
+    """One log of two trainings: the second continues the first."""
     host = LightGBM()
     stop = [stop_lightgbm("mrr", 3)] if how == "stopped" else []
     begun = host.fit(20 if how == "stopped" else 4, callbacks=stop)
@@ -388,7 +388,7 @@ def xgboost_refreshes(folder: Path) -> Trained:
 
 @varied(**BOTH, file={"by_file": True}, stopped={"stop": True}, monitor_stopped={"stop": True, "monitored": True})
 def xgboost_appends(folder: Path, by_file: bool = False, stop: bool = False, **options: Any) -> Trained:
-    """One log of two trainings, of which the second continues the first: of one that was stopped, with all its rounds."""
+    """One log of two trainings: the second continues the first, which was stopped, with all its rounds."""
     host = XGBoost(**options)
     begun = host.fit(20 if stop else 4, callbacks=[stop_xgboost("mrr", 3)] if stop else [])
     assert begun.num_boosted_rounds() < 20

@@ -1,7 +1,7 @@
 """Subclasses of every metric, with each method that a class can declare: right, or refused when first used.
 
-Each override is held against a formula in plain Python, over all orders of tied documents, with the built-in metric
-before it and beside it, which must not change.
+Each override is compared with a formula in plain Python, over all orders of tied documents. The built-in metric is
+evaluated before it and beside it, and must not change.
 """
 
 from __future__ import annotations
