@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -158,11 +157,11 @@ class WatchedMetric:
         self._metrics: HostMetrics | None = None
         # This ranks nothing. Without a tie policy, a convention with ties="docid" is an error.
         options: dict[str, Any] = {"ties": "mean", "convention": convention_of(convention), "host": host}
-        if not isinstance(metric, str):
+        try:
             self._metrics = HostMetrics(metric, **options)
-        for spelling in (metric, metric.lower()) if isinstance(metric, str) else ():
-            with suppress(LtrValueError):  # it may be a name of the user's own, or one of the host's metrics
-                self._metrics = self._metrics or HostMetrics(spelling, **options)
+        except LtrValueError:
+            if not isinstance(metric, str):  # a text may be a name of the user's own, or one of the host's metrics
+                raise
         if self._metrics is not None and len(self._metrics.request.metrics) != 1:
             raise LtrValueError(f"early_stopping watches one metric. Got {self._metrics}.")
 
