@@ -15,6 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 LEFT_OUT = (".*", "_build", "build", "dist", "*_output", "__pycache__")
+MINUTES = 5  # that the tests of a mutant may take
 # fmt: off
 MUTANTS = [  # tests, file, code, and the fault in its place
     ("metrics/test_metrics.py", "metrics/dcg.py", "(queries.n_retrieved < k)", "(queries.n_retrieved <= k)"),
@@ -104,11 +105,17 @@ def survives(folder: Path, mutant: tuple[str, str, str, str]) -> bool:
         compile_core(folder)
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-m", "not slow", f"tests/{tests}"]
     environment = os.environ | {"PYTHONPATH": str(folder), "LTR_METRICS_EXAMPLES": "0.2", "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, check=False)
+    try:
+        done = subprocess.run(
+            command, cwd=folder, env=environment, capture_output=True, check=False, timeout=60 * MINUTES
+        )
+        passed = done.returncode == 0
+    except subprocess.TimeoutExpired:  # whoever waits for ever sees the fault
+        passed = False
     path.write_text(text, encoding="utf-8")
     if path.suffix == ".cpp":
         compile_core(folder)
-    return done.returncode == 0
+    return passed
 
 
 def copy_of_checkout(parent: Path) -> Path:

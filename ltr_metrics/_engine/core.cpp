@@ -20,7 +20,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <functional>
 #include <limits>
 #include <new>
 #include <numeric>
@@ -51,8 +50,8 @@ constexpr int MOST_LANES = 2;
 #endif
 constexpr int64_t MOST_IN_A_NETWORK = 768;  // longer lists are sorted faster by their digits
 constexpr int MOST_GRADE_BITS = 8;          // of a sort key; more distinct grades than that are looked up after the sort
-constexpr int MOST_COUNTED_GRADES = 255;    // more distinct grades are sorted
-constexpr int64_t MOST_SORTED_GRADES = 48;  // of longer lists, the documents of each grade are counted
+constexpr int MOST_COUNTED_GRADES = 255;    // the documents of each grade are counted; more distinct grades are sorted,
+constexpr int64_t MOST_SORTED_GRADES = 48;  // and so are those of short lists, without a branch that depends on them
 constexpr int64_t HIGHEST = std::numeric_limits<int64_t>::max();
 constexpr double NEGLIGIBLE = 0x1p-60;      // a user who gets further with this probability changes no digit
 constexpr int64_t USUAL_RANKS = 16;         // so many ranks of a tie are cheaper than to ask how many are reached
@@ -318,6 +317,12 @@ void sort_by_digits(int64_t* key, int64_t* spare, int64_t n, int low_bits) {
     if (key != result) std::copy_n(key, n, spare);
 }
 
+template <int LANES>
+void sort(Batch<LANES>& batch, int low_bits) {
+    if constexpr (LANES > 1) sort_by_network(batch.key.data(), batch.width);
+    else sort_by_digits(batch.key.data(), reinterpret_cast<int64_t*>(batch.term.data()), batch.width, low_bits);
+}
+
 // Sorts the documents from one rank to another of one query by score, then as the policy says, then by position.
 template <int LANES>
 void repair(Batch<LANES>& batch, int lane, int64_t begin, int64_t end) {
@@ -369,36 +374,27 @@ void find_ties(Batch<LANES>& batch, const typename Batch<LANES>::Integers& has_n
 // Ranks the documents of a batch by descending grade.
 template <int LANES>
 void rank_by_grade(Batch<LANES>& batch) {
+    using Grades = typename Batch<LANES>::Grades;
     const Documents& all = batch.all;
     batch.has_ties = false;
-    using Grades = typename Batch<LANES>::Grades;
-    if (LANES > 1 && batch.width <= MOST_SORTED_GRADES) {  // which has no branch that depends on the grades
-        std::fill_n(batch.key.data(), batch.width, typename Batch<LANES>::Integers{});
-        for (int lane = 0; lane < LANES; lane++) {
-            for (int64_t i = 0; i < batch.n[lane]; i++) {
-                set(batch.key[i], lane, -all.grade[batch.row_at(batch.first[lane] + i)]);
-            }
-        }
-        sort_by_network(batch.key.data(), batch.width);
-        for (int64_t i = 0; i < batch.width; i++) batch.grade[i] = narrow<Grades>(-batch.key[i]);
-        return;
-    }
+    std::fill_n(batch.key.data(), batch.width, typename Batch<LANES>::Integers{});
     std::fill_n(batch.grade.data(), batch.width, Grades{});
+    const bool is_counted = all.n_grades <= MOST_COUNTED_GRADES && (LANES == 1 || batch.width > MOST_SORTED_GRADES);
     for (int lane = 0; lane < LANES; lane++) {
-        if (all.n_grades <= MOST_COUNTED_GRADES) {
-            int64_t count[MOST_COUNTED_GRADES + 1];
-            std::fill_n(count, all.n_grades + 1, 0);
-            for (int64_t i = 0; i < batch.n[lane]; i++) count[all.grade[batch.row_at(batch.first[lane] + i)]]++;
-            for (int64_t grade = all.n_grades, i = 0; grade > 0; grade--) {
-                for (const int64_t end = i + count[grade]; i < end; i++) set(batch.grade[i], lane, grade);
-            }
-            continue;
+        int64_t count[MOST_COUNTED_GRADES + 1];
+        if (is_counted) std::fill_n(count, all.n_grades + 1, 0);
+        for (int64_t i = 0; i < batch.n[lane]; i++) {
+            const int64_t grade = all.grade[batch.row_at(batch.first[lane] + i)];
+            if (is_counted) count[grade]++;
+            else set(batch.key[i], lane, -grade);
         }
-        int64_t* sorted = batch.score.data();
-        for (int64_t i = 0; i < batch.n[lane]; i++) sorted[i] = all.grade[batch.row_at(batch.first[lane] + i)];
-        std::sort(sorted, sorted + batch.n[lane], std::greater<>());  // (libc++ has the ascending sort in its library)
-        for (int64_t i = 0; i < batch.n[lane]; i++) set(batch.grade[i], lane, sorted[i]);
+        for (int64_t grade = all.n_grades, i = 0; grade > 0 && is_counted; grade--) {
+            for (const int64_t end = i + count[grade]; i < end; i++) set(batch.grade[i], lane, grade);
+        }
     }
+    if (is_counted) return;
+    sort(batch, 0);
+    for (int64_t i = 0; i < batch.width; i++) batch.grade[i] = narrow<Grades>(-batch.key[i]);
 }
 
 // Ranks the documents of a batch; returns a row whose score is NaN, or -1.
@@ -427,8 +423,7 @@ int64_t rank_batch(Batch<LANES>& batch) {
         for (int64_t i = batch.n[lane]; i < batch.width; i++) set(batch.key[i], lane, (HIGHEST & ~low) | i), score[i] = HIGHEST;
         loses_bits |= low_bits != 0;
     }
-    if constexpr (LANES > 1) sort_by_network(batch.key.data(), batch.width);
-    else sort_by_digits(batch.key.data(), reinterpret_cast<int64_t*>(batch.term.data()), batch.width, batch.position_bits);
+    sort(batch, batch.position_bits);
 
     using Integers = typename Batch<LANES>::Integers;
     Integers n, has_near = {};  // whether two documents of a query agree in the bits of the score
@@ -856,6 +851,11 @@ int64_t for_each_batch(const Documents& all, const int64_t* queries, int64_t n_q
     };
     for (int64_t begin = 0, n; begin < n_queries; begin += n) {
         for (n = 0; n < MOST_LANES && begin + n < n_queries && !is_long(begin + n); n++) {}
+        for (int64_t i = begin + n; i < std::min(begin + n + MOST_LANES, n_queries); i++) {  // memory is read in leaps
+            const int64_t row = several.row_at(all.start[queries[i]]);
+            if (all.score) __builtin_prefetch(&all.score[row]), __builtin_prefetch(&all.score[row] + 8);
+            __builtin_prefetch(&all.grade[row]);
+        }
         const int64_t failure = n ? process(several, begin, static_cast<int>(n)) : process(one, begin, n = 1);
         if (failure != -1) return failure;
     }
