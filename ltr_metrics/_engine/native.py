@@ -25,14 +25,15 @@ QUERIES_IN_A_WINDOW = 256  # at most, whose values of some metrics fit into a co
 WINDOWS = 32  # at least, so that no thread waits long for the last one, if a window has at least 64 queries
 VALUES_WORTH_A_THREAD = 400_000  # in a sum of them
 SUCCESS, NOT_ENOUGH_MEMORY = -1, -2
+_NOTHING = ctypes.c_char * 0
 
 
 class _Struct(ctypes.Structure):
     """A struct of core.cpp, whose fields are numbers and pointers of 64 bits. It keeps its arrays alive."""
 
     def __init__(self, **fields: Any) -> None:
-        self.arrays = {name: value for name, value in fields.items() if isinstance(value, np.ndarray)}
-        super().__init__(**{name: _address(value) for name, value in fields.items()})
+        self.arrays = {name: value for name, value in fields.items() if not isinstance(value, int)}
+        super().__init__(**fields | {name: _address(array) for name, array in self.arrays.items()})
 
 
 class _Documents(_Struct):
@@ -52,9 +53,14 @@ class FamilyStruct(_Struct):
     ]  # fmt: skip
 
 
-def _address(value: Any) -> int:
-    """Return where an array begins, which ``ctypes.data`` says more slowly; numbers as they are."""
-    return value.__array_interface__["data"][0] if isinstance(value, np.ndarray) else 0 if value is None else value
+def _address(array: Any) -> int:
+    """Return where an array begins; 0 stands for None."""
+    if array is None:
+        return 0
+    try:  # this is three times as fast as what NumPy has for it
+        return ctypes.addressof(_NOTHING.from_buffer(array))
+    except TypeError:  # an array that is read-only
+        return int(array.ctypes.data)
 
 
 def _load() -> ctypes.CDLL:
@@ -187,7 +193,7 @@ class Declaration(NamedTuple):
             divisor=np.ascontiguousarray(self.divisors[ascending]),
             effective_depth=WHOLE_LIST
             if self.by_rank_start is not None
-            else len(is_counted) - is_counted[::-1].argmax(),
+            else int(len(is_counted) - is_counted[::-1].argmax()),
         )
 
 
