@@ -223,15 +223,15 @@ def evaluate(
         _refuse_failure(queries, scores, failure)
 
 
-def means(values: FloatArray, n_threads: int = 1) -> tuple[list[float], list[int]]:
-    """Return the mean of each row of a matrix without its NaN, and their number."""
+def means(values: FloatArray, n_threads: int = 1) -> list[float]:
+    """Return the mean of each row of a matrix without its NaN."""
     values = np.ascontiguousarray(values, dtype=np.float64)
     n_rows, n_columns = values.shape
-    mean, n_nan = (ctypes.c_double * n_rows)(), (ctypes.c_int64 * n_rows)()
+    mean, n_nan = (ctypes.c_double * n_rows)(), (ctypes.c_int64 * n_rows)()  # which the core counts, too
     n_threads = min(n_threads, values.size // VALUES_WORTH_A_THREAD + 1)
     if _core.means(_address(values), n_rows, n_columns, mean, n_nan, n_threads) != SUCCESS:
         raise MemoryError
-    return mean[:], n_nan[:]
+    return list(mean)
 
 
 def accumulate(values: FloatArray, starts: IntArray) -> FloatArray:

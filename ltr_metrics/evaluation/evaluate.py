@@ -16,8 +16,10 @@ from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics._engine.threads import n_threads_for
 from ltr_metrics._engine.words import ConventionName, NoRelevant, TiePolicy, Unjudged
 from ltr_metrics.errors import Argument, LtrTypeError, LtrValueError, did_you_mean
-from ltr_metrics.evaluation.compute import compute_values
+from ltr_metrics.evaluation.by_metric import ByMetric
+from ltr_metrics.evaluation.compute import Families, compute_values, families_for
 from ltr_metrics.evaluation.fingerprint import Fingerprint
+from ltr_metrics.evaluation.means import means
 from ltr_metrics.evaluation.result import Evaluation, weights_above_0
 from ltr_metrics.metrics.conventions import Convention
 from ltr_metrics.metrics.requests import Metrics, Request, resolve_once
@@ -156,15 +158,19 @@ class Queries(LabelledQueries):
             scores, has_position = y_score.as_scores(self)
             queries = self if has_position.all() else self.with_retrieved(has_position)
             return queries.evaluate_request(scores, request, n_threads)
-        scores, same = self.scores(y_score), _same_for_all_scores(self, request)
-        threads = n_threads_for(self.n_rows, n_threads)
-        values = compute_values(self, scores, request, threads)
+        scores, threads = self.scores(y_score), n_threads_for(self.n_rows, n_threads)
+        families, same = _same_for_all_scores(self, request)
+        values = compute_values(self, scores, request, families, threads)
         counted_as_one = _apply_no_relevant(self, values, request)
-        result = Evaluation.of_matrix(
-            request.names, values, request.asked, n_threads=threads, counted_as_one=counted_as_one, **same
+        mean = means(values, same["weight"], threads)
+        if not all(map(math.isfinite, mean)):  # an infinite value makes its mean infinite or NaN
+            _refuse_infinite(self, request.names, values)
+        return Evaluation(
+            ByMetric(zip(request.names, mean, strict=True), request.asked),
+            ByMetric(zip(request.names, values, strict=True), request.asked),
+            counted_as_one=counted_as_one,
+            **same,
         )
-        _refuse_infinite(result)
-        return result
 
 
 def evaluate(
@@ -346,8 +352,8 @@ def queries_from(
 
 
 @cached_newest
-def _same_for_all_scores(queries: LabelledQueries, request: Request) -> dict[str, Any]:
-    """Have each metric check the labels, and return what all evaluations of a request have in common."""
+def _same_for_all_scores(queries: LabelledQueries, request: Request) -> tuple[Families, dict[str, Any]]:
+    """Have each metric check the labels; return the families to compute, and fields that all evaluations share."""
     for metric in request.one_per_family:
         try:
             once(metric.check, queries)
@@ -360,7 +366,7 @@ def _same_for_all_scores(queries: LabelledQueries, request: Request) -> dict[str
             raise
         if request.policy.convention == "default":
             once(metric.warn_of_labels, queries)
-    return {
+    return families_for(queries, request.metrics), {
         "qid": queries.qid,
         "n_documents": queries.n_documents,
         "n_relevant": queries.count_by_query(queries.grades >= 1),
@@ -373,13 +379,10 @@ def _same_for_all_scores(queries: LabelledQueries, request: Request) -> dict[str
     }
 
 
-def _refuse_infinite(result: Evaluation) -> None:
-    """Raise an error for an infinite value, which makes its mean infinite or NaN: only such metrics are searched."""
-    if all(map(math.isfinite, result.mean.values())):
-        return
-    for name, mean in result.mean.items():
-        if not math.isfinite(mean) and np.isinf(result.per_query[name]).any():
-            query = result.qid[int(np.isinf(result.per_query[name]).argmax())]
+def _refuse_infinite(queries: LabelledQueries, names: Sequence[str], matrix: FloatArray) -> None:
+    for name, values in zip(names, matrix, strict=True):
+        if np.isinf(values).any():
+            query = queries.qid[int(np.isinf(values).argmax())]
             raise LtrValueError(
                 f"The metric {name} must be finite, or NaN where it is undefined: it is infinite for query {query}."
             )
