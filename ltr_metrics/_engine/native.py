@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import sys
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -19,7 +19,8 @@ from ltr_metrics.errors import Argument, LtrValueError
 
 KindOfCore = Literal["gains", "precisions", "cascade", "precisions_by_hits"]
 KINDS: tuple[KindOfCore, ...] = get_args(KindOfCore)  # in the order of core.cpp, as the policies are
-POLICIES = ("stable", "worst", "best", "docid", "mean", "ideal")  # the last ranks by grade, without scores
+POLICIES = ("stable", "worst", "best", "docid", "mean", "ideal")
+WithoutScores = Literal["ideal"]  # all documents by descending grade, ranked or not
 WHOLE_LIST = 2**62  # a cutoff below every list
 QUERIES_IN_A_WINDOW = 256  # at most, whose values of some metrics fit into a core's own cache; a thread takes a window
 WINDOWS = 32  # at least, so that no thread waits long for the last one, if a window has at least 64 queries
@@ -93,22 +94,19 @@ _core.evaluate.restype = _core.rank.restype = _core.means.restype = _NUMBER
 
 
 class Layout(NamedTuple):
-    """Where the ranked documents of each query are, and which queries to evaluate."""
+    """Where the documents of each query are, and the order in which to evaluate the queries."""
 
     start: IntArray  # where the rows of each query begin, and where the last ones end
     rows: IntArray | None  # query after query; None if they are 0, 1, 2, ...
-    chosen: IntArray  # the queries to evaluate; neighbours have similar lengths
-
-
-LayoutOf = Callable[[LabelledQueries], Layout]
+    order: IntArray  # of the queries, in which neighbours have similar lengths
 
 
 @cached
-def layout_of(queries: LabelledQueries) -> Layout:
-    """Return the layout of the documents that have a rank."""
-    start = np.concatenate((np.zeros(1, dtype=np.int64), queries.ranked_ends))
-    rows = None if queries.ranked_rows is None else np.ascontiguousarray(queries.ranked_rows, dtype=np.int64)
-    return Layout(start, rows, _in_windows(queries.n_retrieved))
+def _layout(queries: LabelledQueries, of_ranked: bool) -> Layout:
+    """Return the layout of the documents that have a rank, or of all of them."""
+    rows, sizes = (queries.ranked_rows, queries.n_retrieved) if of_ranked else (queries.order, queries.sizes)
+    start = np.append(0, sizes.cumsum())
+    return Layout(start, None if rows is None else np.ascontiguousarray(rows, dtype=np.int64), _in_windows(sizes))
 
 
 def _window(n_queries: int) -> int:
@@ -128,9 +126,9 @@ def _in_windows(lengths: IntArray) -> IntArray:
 
 
 @cached
-def _documents(queries: LabelledQueries, ties: TiePolicy | Literal["ideal"], layout: LayoutOf) -> _Documents:
+def _documents(queries: LabelledQueries, ties: TiePolicy | WithoutScores) -> _Documents:
     """Return the documents without their scores."""
-    start, rows, chosen = layout(queries)
+    layout = _layout(queries, queries.retrieved is None or ties != "ideal")
     docid = None
     if ties == "docid":
         if queries.docid is None:
@@ -144,16 +142,16 @@ def _documents(queries: LabelledQueries, ties: TiePolicy | Literal["ideal"], lay
             )
         docid = queries.docid_descending
     documents = _Documents(
-        n_queries=len(start) - 1,
-        start=start,
-        rows=rows,
+        n_queries=queries.n_queries,
+        start=layout.start,
+        rows=layout.rows,
         grade=queries.grade_index,
         docid=docid,
         n_grades=len(queries.grades),
         ties=POLICIES.index(ties),
     )
     documents.address = ctypes.addressof(documents)
-    documents.all_queries, documents.window = (_address(chosen), len(chosen)), _window(len(chosen))
+    documents.all_queries, documents.window = (_address(layout.order), len(layout.order)), _window(len(layout.order))
     return documents
 
 
@@ -206,21 +204,30 @@ def array_of(families: Sequence[FamilyStruct]) -> ctypes.Array[FamilyStruct]:
 
 def evaluate(
     queries: LabelledQueries,
-    scores: AnyArray,
-    ties: TiePolicy,
+    scores: AnyArray | None,
+    ties: TiePolicy | WithoutScores,
     families: ctypes.Array[FamilyStruct],
     values: FloatArray,
     n_threads: int = 1,
 ) -> None:
     """Write the values of all queries, (values x queries); refuse a score that is NaN."""
-    scores = np.ascontiguousarray(scores, dtype=np.float64)
-    documents = _documents(queries, ties, layout_of)
+    scores = None if scores is None else np.ascontiguousarray(scores, dtype=np.float64)
+    documents = _documents(queries, ties)
     failure = _core.evaluate(
         documents.address, _address(scores), *documents.all_queries, families, len(families), _address(values),
         documents.window, n_threads,
     )  # fmt: skip
     if failure != SUCCESS:
         _refuse_failure(queries, scores, failure)
+
+
+def sums(
+    queries: LabelledQueries, scores: AnyArray | None, ties: TiePolicy | WithoutScores, declaration: Declaration
+) -> FloatArray:
+    """Return what a metric declares, added up and divided, (cutoffs x queries)."""
+    values = np.empty((len(declaration.cutoffs), queries.n_queries))
+    evaluate(queries, scores, ties, array_of([declaration.struct(range(len(values)))]), values)
+    return values
 
 
 def means(values: FloatArray, n_threads: int = 1) -> list[float]:
@@ -242,8 +249,8 @@ def accumulate(values: FloatArray, starts: IntArray) -> FloatArray:
     return sums
 
 
-def _refuse_failure(queries: LabelledQueries, scores: AnyArray, failure: int) -> None:
-    if failure == NOT_ENOUGH_MEMORY:
+def _refuse_failure(queries: LabelledQueries, scores: AnyArray | None, failure: int) -> None:
+    if failure == NOT_ENOUGH_MEMORY or scores is None:
         raise MemoryError
     queries.refuse_nan_scores(scores)
 
@@ -259,47 +266,15 @@ class RankedDocuments(NamedTuple):
     is_tied_with_next: BoolArray  # whether the order of a document and the next one is open
 
 
-def rank(queries: LabelledQueries, scores: AnyArray, ties: TiePolicy, n_threads: int = 1) -> RankedDocuments:
+def rank(
+    queries: LabelledQueries, scores: AnyArray | None, ties: TiePolicy | WithoutScores, n_threads: int = 1
+) -> RankedDocuments:
     """Rank the documents of all queries; refuse a score that is NaN."""
-    n = int(queries.n_retrieved.sum())
+    documents = _documents(queries, ties)
+    n = int(documents.arrays["start"][-1])
     ranked = RankedDocuments(np.empty(n, np.int64), np.empty(n, np.int32), np.zeros(n, np.bool_))
-    scores = np.ascontiguousarray(scores, dtype=np.float64)
-    documents, out = _documents(queries, ties, layout_of), map(_address, ranked)
+    scores, out = None if scores is None else np.ascontiguousarray(scores, dtype=np.float64), map(_address, ranked)
     failure = _core.rank(documents.address, _address(scores), *documents.all_queries, *out, documents.window, n_threads)
     if failure != SUCCESS:
         _refuse_failure(queries, scores, failure)
     return ranked
-
-
-# -- the ideal ranking ----------------------------------------------------------------------------------------------
-
-
-def ideal_sums(queries: LabelledQueries, declaration: Declaration) -> FloatArray:
-    """Add up what a metric declares over all documents by descending grade; return (cutoffs x queries)."""
-    sums = np.empty((len(declaration.cutoffs), queries.n_queries))
-    families = array_of([declaration.struct(range(len(sums)))])
-    documents = _documents(queries, "ideal", _layout_of_all_documents)
-    out = _address(sums), documents.window, 1
-    if _core.evaluate(documents.address, None, *documents.all_queries, families, 1, *out) != SUCCESS:
-        raise MemoryError
-    return sums
-
-
-@cached
-def ideal_grades(queries: LabelledQueries) -> AnyArray:
-    """Return the grade indices of all documents by descending grade, query after query; 0 is one that was dropped."""
-    grades = np.empty(queries.n_rows, dtype=np.int32)
-    documents = _documents(queries, "ideal", _layout_of_all_documents)
-    out = None, _address(grades), None, documents.window, 1
-    if _core.rank(documents.address, None, *documents.all_queries, *out) != SUCCESS:
-        raise MemoryError
-    return grades
-
-
-@cached
-def _layout_of_all_documents(queries: LabelledQueries) -> Layout:
-    if queries.retrieved is None:
-        return layout_of(queries)
-    start = np.concatenate((queries.starts, [queries.n_rows]))
-    rows = None if queries.order is None else np.ascontiguousarray(queries.order, dtype=np.int64)
-    return Layout(start, rows, _in_windows(queries.sizes))

@@ -108,10 +108,7 @@ class Ranking(Cache):
 
     def sums(self, declaration: native.Declaration) -> FloatArray:
         """Return what a metric declares, (cutoffs x queries), added up by the compiled core."""
-        values = np.empty((len(declaration.cutoffs), len(self.n_ranked)))
-        families = native.array_of([declaration.struct(range(len(values)))])
-        native.evaluate(self.queries, self._scores_of_rows, self._policy, families, values)
-        return values
+        return native.sums(self.queries, self._scores_of_rows, self._policy, declaration)
 
     @cached_property
     def query(self) -> IntArray:

@@ -27,8 +27,8 @@ def compute_values(
         native.evaluate(queries, scores, request.policy.ties, declared, values, n_threads=n_threads)
     if own:
         ranking = Ranking(queries, scores, request.policy.ties, n_threads)
-        for metrics, cutoffs, positions in own:
-            metrics[0].write_values(ranking, cutoffs, [values[position] for position in positions])
+        for (metric,), _, (position,) in own:  # a family of one
+            values[position] = metric.values(ranking)
     return values
 
 

@@ -354,7 +354,7 @@ def queries_from(
 @cached_newest
 def _same_for_all_scores(queries: LabelledQueries, request: Request) -> tuple[Families, dict[str, Any]]:
     """Have each metric check the labels; return the families to compute, and fields that all evaluations share."""
-    for metric in request.one_per_family:
+    for metric in request.metrics:  # a check is made once for a family
         try:
             once(metric.check, queries)
             if queries.weight is not None:

@@ -73,16 +73,6 @@ class Request:
         """Canonical names of the metrics where lower is better."""
         return frozenset(str(metric) for metric in self.metrics if not metric.higher_is_better)
 
-    @cached_property
-    def families(self) -> tuple[list[Family], list[Family]]:
-        """The families of metrics that the compiled core adds up, and those that are functions of rankings."""
-        return families_of(self.metrics)
-
-    @cached_property
-    def one_per_family(self) -> list[Metric]:
-        """The first metric of each family: checks do not depend on the cutoff."""
-        return [family.metrics[0] for families in self.families for family in families]
-
     @property
     def needed_columns(self) -> tuple[str, ...]:
         """Names of the columns that the metrics read, each once."""
