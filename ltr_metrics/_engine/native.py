@@ -98,31 +98,21 @@ class Layout(NamedTuple):
 
     start: IntArray  # where the rows of each query begin, and where the last ones end
     rows: IntArray | None  # query after query; None if they are 0, 1, 2, ...
-    order: IntArray  # of the queries, in which neighbours have similar lengths
+    order: IntArray  # of the queries: by window, whose values stay in the cache, and within it by length
 
 
 @cached
 def _layout(queries: LabelledQueries, of_ranked: bool) -> Layout:
     """Return the layout of the documents that have a rank, or of all of them."""
     rows, sizes = (queries.ranked_rows, queries.n_retrieved) if of_ranked else (queries.order, queries.sizes)
-    start = np.append(0, sizes.cumsum())
-    return Layout(start, None if rows is None else np.ascontiguousarray(rows, dtype=np.int64), _in_windows(sizes))
+    start, window_of = np.append(0, sizes.cumsum()), np.arange(queries.n_queries) // _window(queries.n_queries)
+    rows = None if rows is None else np.ascontiguousarray(rows, dtype=np.int64)
+    return Layout(start, rows, np.lexsort((sizes, window_of)))
 
 
 def _window(n_queries: int) -> int:
     """Return the number of queries in a window."""
     return min(max(n_queries // WINDOWS // 64, 1) * 64, QUERIES_IN_A_WINDOW)
-
-
-def _in_windows(lengths: IntArray) -> IntArray:
-    """Return the queries in ascending order of length within windows, whose values stay in the cache."""
-    window = _window(len(lengths))
-    n_windows = -(-len(lengths) // window)
-    padded = np.full(n_windows * window, np.iinfo(np.int32).max, dtype=np.int32)
-    padded[: len(lengths)] = np.minimum(lengths, np.iinfo(np.int32).max - 1)
-    order = np.argsort(padded.reshape(n_windows, -1), axis=1, kind="stable")
-    order += np.arange(n_windows)[:, None] * window
-    return order.ravel()[: len(lengths)]  # padding is at the end of the last window
 
 
 @cached
