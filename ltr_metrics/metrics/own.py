@@ -23,8 +23,7 @@ from ltr_metrics._engine.ranking import Ranking
 from ltr_metrics.errors import Argument, LtrTypeError, LtrValueError, naming
 from ltr_metrics.metrics.all_metrics import BY_NAME, METRICS
 from ltr_metrics.metrics.base import Metric, RankMetric, is_own, spell
-from ltr_metrics.metrics.declared import Declared
-from ltr_metrics.metrics.kinds import Kind
+from ltr_metrics.metrics.declared import Declared, Kind
 from ltr_metrics.metrics.other_names import other_name_hint
 
 DECLARATIONS = ("KIND", "sums", "values", *get_args(Declared))  # what a class can say of its values
