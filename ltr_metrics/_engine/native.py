@@ -163,9 +163,8 @@ class Declaration(NamedTuple):
     def struct(self, positions: Sequence[int]) -> FamilyStruct:
         """Return the struct of core.cpp; the positions are those of the values among all values."""
         cutoffs = np.array([WHOLE_LIST if k is None else k for k in self.cutoffs], dtype=np.int64)
-        ascending: Any = np.argsort(cutoffs, kind="stable")
-        if (np.diff(cutoffs) >= 0).all():
-            ascending = slice(None)  # without a copy
+        is_ascending = (cutoffs[1:] >= cutoffs[:-1]).all()
+        ascending: Any = slice(None) if is_ascending else np.argsort(cutoffs, kind="stable")  # a slice copies nothing
         size = np.abs(self.by_rank)
         is_counted = size >= 2.0**-60 * size.max()  # further down, no digit changes
         return FamilyStruct(
