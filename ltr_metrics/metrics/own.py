@@ -1,7 +1,7 @@
 """Metrics of your own: `as_metric`, which makes a function a metric, and what every metric must fulfil.
 
-A function is called in a loop over queries in plain Python: simple, and slower than metrics that
-process blocks.
+A function is called in a loop over queries in plain Python: simple, and slower than what a metric
+declares, which the compiled core adds up.
 """
 
 from __future__ import annotations
