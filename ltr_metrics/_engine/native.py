@@ -227,7 +227,8 @@ def means(values: FloatArray, n_threads: int = 1) -> list[float]:
     n_threads = min(n_threads, values.size // VALUES_WORTH_A_THREAD + 1)
     if _core.means(_address(values), n_rows, n_columns, mean, n_nan, n_threads) != SUCCESS:
         raise MemoryError
-    return list(mean)
+    of_rows: list[float] = mean[:]
+    return of_rows
 
 
 def accumulate(values: FloatArray, starts: IntArray) -> FloatArray:

@@ -149,7 +149,7 @@ def by_name(metrics: Iterable[Metric]) -> dict[str, Metric]:
 def resolve_once(metrics: Metrics | None = None, **options: Any) -> Request:
     """Return the same as `resolve`, but the same object for the same words, because loops ask again and again."""
     asked = None if metrics is None else tuple(listed(metrics))
-    are_words = {type(one) for one in (*(asked or ()), *options.values())} <= _WORDS
+    are_words = set(map(type, (*(asked or ()), *options.values()))) <= _WORDS
     return (_kept if are_words else resolve)(asked, **options)
 
 
