@@ -226,10 +226,9 @@ struct Batch {
     bool take(const int64_t* queries, int n_queries) {  // false if there is not enough memory
         n_lanes = n_queries, width = 0;
         for (int lane = 0; lane < LANES; lane++) {
-            const bool is_used = lane < n_lanes;
-            query[lane] = is_used ? queries[lane] : queries[0];
+            query[lane] = queries[lane < n_lanes ? lane : 0];
             first[lane] = all.start[query[lane]];
-            n[lane] = is_used ? all.start[query[lane] + 1] - first[lane] : 0;
+            n[lane] = lane < n_lanes ? all.start[query[lane] + 1] - first[lane] : 0;
             width = std::max(width, n[lane]);
         }
         return key.make_room(width) && score.make_room(width * LANES) && grade.make_room(width) && term.make_room(width) &&
@@ -737,13 +736,12 @@ void write_precisions_by_hits(const Family& family, Batch<LANES>& batch, int64_t
             double r = 0, first = 0, second = 0;
             for (const Run& run : batch.runs) r += run.n * family.by_grade[run.grade];
             for (int64_t j = 0; j < t; j++) first += 1 / by_rank[above + j], second += j / by_rank[above + j];
-            const Array<double>& probability = batch.t;
-            hypergeometric(end_of_tie - above, static_cast<int64_t>(r), t, probability.data());
+            hypergeometric(end_of_tie - above, static_cast<int64_t>(r), t, batch.t.data());
             double expected = 0;
             for (int64_t h = 0; h <= t; h++) {
                 const double others = std::max(h - 1.0, 0.0) / std::max(t - 1.0, 1.0);
                 const double in_tie = double(h) / t * ((b + 1) * first + others * second);
-                expected += probability[h] * ((sum_above + in_tie) / std::max(b + h, 1.0));
+                expected += batch.t[h] * ((sum_above + in_tie) / std::max(b + h, 1.0));
             }
             set(ratio, lane, expected);
         }
@@ -804,15 +802,18 @@ void give_way() { SwitchToThread(); }
 template <void (*RUN)(void*)>
 bool start(void* crew) {
     pthread_t thread;
-    if (pthread_create(&thread, nullptr, [](void* of) -> void* { return RUN(of), nullptr; }, crew)) return false;
-#if defined(__linux__)  // often puts it on the processor of its starter, and moves it only after milliseconds
-    cpu_set_t others;
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+#if defined(__GLIBC__)  // Linux often puts it on the processor of its starter, and moves it only after milliseconds
+    cpu_set_t others;  // said before it runs: to move a thread that has ended already would move its starter
     if (!sched_getaffinity(0, sizeof others, &others) && CPU_COUNT(&others) > 1) {
         CPU_CLR(sched_getcpu(), &others);
-        pthread_setaffinity_np(thread, sizeof others, &others);
+        pthread_attr_setaffinity_np(&attributes, sizeof others, &others);
     }
 #endif
-    return !pthread_detach(thread);
+    const int failure = pthread_create(&thread, &attributes, [](void* of) -> void* { return RUN(of), nullptr; }, crew);
+    return pthread_attr_destroy(&attributes), !failure;
 }
 void give_way() { sched_yield(); }
 #endif
