@@ -97,7 +97,7 @@ def main():
     args.out.mkdir(parents=True, exist_ok=True)
 
     print("== 1. Train with early stopping on ERR@10")
-    log = ltr.PerQueryLog(names=["validation"])
+    log = ltr.PerQueryLog(data_names=["validation"])
     booster = train_with_early_stopping(train, valid, log)
     describe_training(booster, log)
 
