@@ -134,7 +134,7 @@ class EvalMetric:
         no_relevant: NoRelevant | float | None = None,
         convention: ConventionName | Convention | None = None,
         log: PerQueryLog | None = None,
-        names: Names = "canonical",
+        names: Names = "asked",
         columns: Any = None,
     ) -> None:
         policy: dict[str, Any] = {"ties": ties, "no_relevant": no_relevant, "convention": convention}
@@ -144,7 +144,7 @@ class EvalMetric:
             raise LtrValueError(
                 f"{names_in_log[0]!r} is the name of one of CatBoost's own metrics. CatBoost keeps one history per "
                 "name, so it would mix the values of both. Choose another name, such as "
-                f'names={{...: "my_{names_in_log[0]}"}}.'
+                f'names={{"{self.metrics.request.names[0]}": "my_{names_in_log[0]}"}}.'
             )
         if len(names_in_log) > 1 and log is None:
             raise LtrValueError(

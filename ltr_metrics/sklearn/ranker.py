@@ -342,8 +342,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return self.qid, *columns_by_name(self.columns).values()
 
     def _scorer(self) -> QueryScorer:
-        # The names are those in every log of a host.
-        scorer = QueryScorer(self.metric, self.qid, columns=self.columns, names="canonical")
+        scorer = QueryScorer(self.metric, self.qid, columns=self.columns)
         if not scorer.is_single:
             raise LtrTypeError(
                 f"metric must be one metric, to stop and to score by. Got {self.metric!r}. For several pass "

@@ -170,7 +170,7 @@ class QueryScorer(MetricFunction):
         log: SearchLog | None = None,
         **options: Any,
     ) -> None:
-        super().__init__(HostMetrics(metrics, **{"names": "asked"} | options))
+        super().__init__(HostMetrics(metrics, **options))
         self.columns = columns_by_name(self.metrics.request.needed_columns) | columns_by_name(columns)
         if log is not None and not isinstance(log, SearchLog):
             raise LtrTypeError(

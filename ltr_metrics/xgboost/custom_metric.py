@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
@@ -15,7 +16,7 @@ from ltr_metrics._hosts.frames import HostCall, find_call
 from ltr_metrics._hosts.host_data import ColumnsByData, QueriesCache, queries_of_boundaries
 from ltr_metrics._hosts.host_metrics import HostMetrics, MetricFunction, Plan, model_of_call
 from ltr_metrics._hosts.known_hosts import with_metrics, wrong_host
-from ltr_metrics._hosts.log_names import Names, refuse_names_in_use, refuse_unusable_name
+from ltr_metrics._hosts.log_names import Names, refuse_names_in_use, refuse_separators
 from ltr_metrics._hosts.workers import Part, mean_over_workers
 from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.evaluation.training_log import PerQueryLog, Round
@@ -43,7 +44,7 @@ def custom_metric(
     no_relevant: NoRelevant | float | None = None,
     convention: ConventionName | Convention | None = None,
     log: PerQueryLog | None = None,
-    names: Names = "canonical",
+    names: Names = "asked",
     columns: Mapping[Any, Any] | None = None,
 ) -> MatrixMetrics:
     """Return a metric function for ``custom_metric=`` of ``xgb.train`` and ``xgb.cv``.
@@ -166,6 +167,9 @@ class MatrixMetrics(MetricFunction):
 
     def __init__(self, metrics: Metrics, columns: Any = None, **options: Any) -> None:
         super().__init__(HostMetrics(metrics, host="xgboost", **options))
+        for canonical, name in self.metrics.plan().logged.items():
+            usable = re.sub(r"[\s:]", "_", name)
+            refuse_separators(name, f'Rename it: names={{"{canonical}": "{usable}"}}.')
         self._columns = ColumnsByData(self.metrics, columns, "valid")
         self._queries_cache = QueriesCache()
 
@@ -193,10 +197,10 @@ class MatrixMetrics(MetricFunction):
             return plan
         data, text = (call.local(name, "the names in XGBoost's log") for name in ("evname", "res"))
         if data is not None and text is not None:
-            refuse_unusable_name(data, f"Rename the data set {data!r} in evals.")
+            refuse_separators(data, "Rename this data set in evals.")
             keys = [item.rpartition(":")[0] for item in text.split()]
             in_use = [key.removeprefix(f"{data}-") for key in keys if key.startswith(f"{data}-")]
-            refuse_names_in_use(plan.logged.values(), in_use, repr(data), REMEDY)
+            refuse_names_in_use(plan.logged, in_use, repr(data), REMEDY)
         return plan
 
     def _part(self, preds: Any, dmatrix: xgboost.DMatrix) -> Part:

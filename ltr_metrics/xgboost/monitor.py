@@ -143,7 +143,7 @@ class Monitor(MetricFunction, xgboost.callback.TrainingCallback):
         no_relevant: NoRelevant | float | None = None,
         convention: ConventionName | Convention | None = None,
         log: PerQueryLog | None = None,
-        names: Names = "canonical",
+        names: Names = "asked",
         columns: Any = None,
     ) -> None:
         policy: dict[str, Any] = {"ties": ties, "no_relevant": no_relevant, "convention": convention}
@@ -198,7 +198,7 @@ class Monitor(MetricFunction, xgboost.callback.TrainingCallback):
             return
         plan = self.plan = plan_of_training(self.metrics, model)
         in_use = [metric for metric, values in history.items() if len(values) != self._rounds]
-        refuse_names_in_use(plan.logged.values(), in_use, repr(self.name), REMEDY)
+        refuse_names_in_use(plan.logged, in_use, repr(self.name), REMEDY)
         if xgboost.collective.is_distributed():
             mean = mean_over_workers(XGBoostWorkers(), plan, self.metrics.log, lambda: self._part(model))
         else:
