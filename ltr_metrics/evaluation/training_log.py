@@ -15,7 +15,8 @@ from ltr_metrics.evaluation.by_metric import ByMetric
 from ltr_metrics.evaluation.learning import LearningCurve, learning_curve
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.metrics.base import Metric
-from ltr_metrics.metrics.requests import Request
+from ltr_metrics.metrics.names import in_lower_case
+from ltr_metrics.metrics.requests import Request, name_of
 
 
 class Round(NamedTuple):
@@ -288,12 +289,14 @@ class PerQueryLog:
         """
         curves = self._curves_of(data)
         rounds = self._rounds_of(data, metric)
-        name = ByMetric(curves.rounds, curves.asked).canonical(metric)
+        by_metric, asked = ByMetric(curves.rounds, curves.asked), name_of(metric)
+        name = by_metric.canonical(metric)
         return learning_curve(
             np.array(list(rounds.values())),
             curves.weight,
             curves.qid,
             metric=name,
+            name=asked if asked in curves.asked or asked == name else in_lower_case(asked),
             data=self._name_of(curves),
             confidence=confidence,
             rounds=np.array(list(rounds), dtype=np.intp),

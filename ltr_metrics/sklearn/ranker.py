@@ -76,7 +76,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         For example ``LGBMRanker()``, or ``make_pipeline(StandardScaler(), LGBMRanker())``. It is
         cloned, and its parameters are ``estimator__...``. The clone shares the estimator's
         ``callbacks``, so you see what they collect or report. With early stopping they may read the
-        metric of each round, in XGBoost's log as ``evals_log["validation"]["ndcg_exp@10"]``.
+        metric of each round, in XGBoost's log as ``evals_log["validation"]["ndcg@10"]``.
     qid : str or int, default "qid"
         Column of X that holds the queries, if there is one. The estimator does not see it.
     early_stopping_rounds : int, optional

@@ -102,7 +102,9 @@ def check(host: Host, case: Case, *, has_log: bool = True) -> None:
     policy = {name: value for name, value in case.options.items() if name not in ("log", "names")}
     results = [case.valid.evaluate(scores, list(case.metrics), **policy) for scores in run.scores]
     names = case.options.get("names", "asked")
-    logged = NAMES["own" if isinstance(names, dict) else names] if case.metrics is NAMED else list(map(str, case.metrics))
+    logged = (
+        NAMES["own" if isinstance(names, dict) else names] if case.metrics is NAMED else list(map(str, case.metrics))
+    )
     assert list(run.history) == (logged if host.logs_all else logged[:1])
     for name, canonical in zip(run.history, results[0].mean, strict=host.logs_all):
         expected = [result.mean[canonical] for result in results]
@@ -386,8 +388,11 @@ def test_a_name_that_is_in_the_log_already_is_refused(name: str, params: Any, ta
         ("mrr", {"names": {"mrr": "\x07"}}, "printable characters"),
         (["mrr", "map"], {"names": {"mrr": "x", "map": "x"}}, "be logged as 'x', which is the name of mrr"),
         (["mrr", "map"], {"names": {"mrr": "map", "map": "mrr"}}, "which is the name of map here"),
-        (["map@5", ltr.MAP(k=5)], {"convention": "trec_eval", "ties": "mean"},
-         r'as .map@5., which is the name of map@5 here\..*names={"map\(denominator=relevant\)@5": "map@5_2"}'),
+        (
+            ["map@5", ltr.MAP(k=5)],
+            {"convention": "trec_eval", "ties": "mean"},
+            r'as .map@5., which is the name of map@5 here\..*names={"map\(denominator=relevant\)@5": "map@5_2"}',
+        ),
     ],
 )
 def test_arguments(host: Host, metrics: Any, options: dict[str, Any], message: str) -> None:

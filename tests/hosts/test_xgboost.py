@@ -354,7 +354,10 @@ def test_callbacks_that_cannot_work(callbacks: Any, message: str) -> None:
         (lambda: Monitor("mrr", VALID.X[:-1], VALID.y, qid=VALID.qid), "same number of rows"),
         (lambda: Monitor("mrr", matrix(VALID), VALID.y, qid=VALID.qid), "To evaluate a DMatrix"),
         (lambda: Monitor("mrr", matrix(VALID)), "To evaluate a DMatrix"),
-        (lambda: train(custom_metric("mrr"), evals=[(matrix(VALID), "my valid")]), "'my valid' has a space.*Rename this data set"),
+        (
+            lambda: train(custom_metric("mrr"), evals=[(matrix(VALID), "my valid")]),
+            "'my valid' has a space.*Rename this data set",
+        ),
         (lambda: custom_metric("mrr", names={"mrr": "our: mrr"}), "'our: mrr' has a .*Rename it: .*\"our__mrr\""),
         (lambda: custom_metric(["mrr", "AP@10"]), "would minimise 'ap@10', and it maximises 'map@10'"),
         (lambda: monitor("p@5", convention="trec_eval", ties="mean"), r"names=\{\"p@5\": \"precision@5\"\}"),

@@ -351,7 +351,7 @@ class LearningCurveDisplay(Display):
         ax.set_ylim(bottom - PLATEAU_HEIGHT * len(drawn) * (top - bottom), top)
         style.whole_numbers(ax.xaxis)
         style.grid(ax)
-        style.label_axes(ax, "rounds", f"{drawn[0][1].metric}, mean over queries")
+        style.label_axes(ax, "rounds", f"{drawn[0][1].name}, mean over queries")
         handles = self._handles([*(line for line, _, _ in earlier), *self.lines_.values()])
         self.legend_ = style.legend(ax, handles, _legend_of(drawn))
 
