@@ -103,7 +103,7 @@ def main():
 
     print("\n== 2. Search a grid for NDCG@10")
     search = search_settings(train)
-    print(f"Best: ndcg_exp@10 = {search.best_score_:.6f} in cross-validation, with {search.best_params_}.")
+    print(f"Best: ndcg@10 = {search.best_score_:.6f} in cross-validation, with {search.best_params_}.")
 
     print(f"\n== 3. Compare with today's ranking, which is by feature {args.today}")
     models = {
