@@ -50,6 +50,7 @@ MUTANTS = [  # tests, file, code, and the fault in its place
     ("evaluation/test_ids.py", "_engine/ids.py", "return whole if whole == number else None", "return whole"),
     ("hosts/test_host_contract.py", "_hosts/host_metrics.py", "if np.isnan(value):", "if False:"),
     ("hosts/test_host_contract.py", "_hosts/log_names.py", "if shared:", "if False:"),
+    ("hosts/test_logged_names.py", "_hosts/log_names.py", 'if host == "xgboost":', "if False:"),
     ("hosts/test_host_contract.py", "_hosts/host_data.py", "all(map(same_arrays, copies, fields))", "True"),
     ("hosts/test_workers.py", "_hosts/workers.py", "for numbers in messages[:, 3:]:", "for numbers in messages[:1, 3:]:"),
     ("hosts/test_watched_metric.py", "lightgbm/stop_on_one_set.py", "if metric == name and", "if"),

@@ -31,7 +31,7 @@ QueriesOfComparison = Literal["same", "common"]
 Interval = Literal["wider", "bca", "t"]
 
 # -- trainings and searches
-NameStyle = Literal["canonical", "asked", "slug"]
+NameStyle = Literal["asked", "canonical", "slug"]
 PartOfSearch = Literal["test", "train"]
 
 # -- interleaving
