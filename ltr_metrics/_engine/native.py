@@ -200,14 +200,14 @@ def array_of(families: Sequence[FamilyStruct]) -> ctypes.Array[FamilyStruct]:
 
 def evaluate(
     queries: LabelledQueries,
-    scores: AnyArray,
-    ties: TiePolicy,
+    scores: AnyArray | None,
+    ties: TiePolicy | Literal["ideal"],
     families: ctypes.Array[FamilyStruct],
     values: FloatArray,
     n_threads: int = 1,
 ) -> None:
-    """Write the values of all queries, (values x queries); refuse a score that is NaN."""
-    scores = np.ascontiguousarray(scores, dtype=np.float64)
+    """Write the values of all queries, (values x queries); refuse a score that is NaN. Only the ideal needs no scores."""
+    scores = None if scores is None else np.ascontiguousarray(scores, dtype=np.float64)
     documents = _documents(queries, ties, layout_of)
     failure = _core.evaluate(
         documents.address, _address(scores), *documents.all_queries, families, len(families), _address(values),
@@ -236,8 +236,8 @@ def accumulate(values: FloatArray, starts: IntArray) -> FloatArray:
     return sums
 
 
-def _refuse_failure(queries: LabelledQueries, scores: AnyArray, failure: int) -> None:
-    if failure == NOT_ENOUGH_MEMORY:
+def _refuse_failure(queries: LabelledQueries, scores: AnyArray | None, failure: int) -> None:
+    if failure == NOT_ENOUGH_MEMORY or scores is None:
         raise MemoryError
     queries.refuse_nan_scores(scores)
 
