@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 import numpy as np
 
 from ltr_metrics._engine.checks import BoolArray, FloatArray
-from ltr_metrics.analysis import inference
+from ltr_metrics.analysis.inference import Sample, columns_at_once, intervals
+from ltr_metrics.analysis.settings import IntervalSettings
 from ltr_metrics.errors import naming
 from ltr_metrics.evaluation.means import mean
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.evaluation.rounding import difference_of
 from ltr_metrics.evaluation.skill import skill_of
 from ltr_metrics.evaluation.tables import Part, Table
-
-if TYPE_CHECKING:
-    from ltr_metrics.analysis.comparison import Comparison, Difference
 
 SKILL_COLUMNS = ["skill", "baseline_skill", "skill_difference", "skill_ci_low", "skill_ci_high"]
 TABLE = {
@@ -39,31 +36,35 @@ def shown_with_skill(name: str, result: Evaluation, skill: bool) -> Evaluation:
         return result.with_skill() if skill else result.with_fields(shows_skill=False)
 
 
-def with_skill(comparison: Comparison, rows: Iterable[Difference]) -> list[Difference]:
-    """Return the rows with the skill of both models, and the difference with its interval.
+def skills_of(
+    pairs: Iterable[tuple[str, Evaluation, Evaluation]], settings: IntervalSettings, sample: Callable[..., Sample]
+) -> list[dict[str, float]]:
+    """Return the fields of a `Difference` that are about skill, for a metric, a model and its baseline each.
 
-    Both are over the queries for which both models have a value. The interval is that of a difference of two ratios of
-    means, to first order: a query counts with what it adds to each ratio.
+    Both skills are over the queries for which both models have a value. The interval is that of a difference of two
+    ratios of means, to first order: a query counts with what it adds to each ratio. ``sample`` makes a sample of columns.
     """
-    rows = list(rows)
-    skills, columns = [], []
-    for row in rows:
-        of_models = comparison.evaluations[row.model], comparison.evaluations[row.baseline]
-        both = ~np.isnan(comparison.differences(row.metric, row.model, row.baseline))
-        model, baseline = (_column(one, row.metric, both) for one in of_models)
-        skills.append([mean(one, comparison.weight) for one in (model, baseline)])
-        columns.append(difference_of(model, baseline))
-    with_ends = zip(rows, skills, *_intervals(comparison, columns), strict=True)
-    return [
-        replace(
-            row,
-            skill=skill,
-            baseline_skill=of_baseline,
-            skill_difference=skill - of_baseline,
-            skill_ci_low=float(low),
-            skill_ci_high=float(high),
+    columns, skills = [], []
+    for metric, model, baseline in pairs:
+        both = ~np.isnan(model.per_query[metric] - baseline.per_query[metric])
+        of_model, of_baseline = (_column(one, metric, both) for one in (model, baseline))
+        skills.append((mean(of_model, model.weight), mean(of_baseline, model.weight)))
+        columns.append(difference_of(of_model, of_baseline))
+    n = columns_at_once(len(columns[0]))
+    parts = [
+        intervals(
+            sample(np.column_stack(columns[i : i + n])),
+            settings.interval,
+            settings.confidence,
+            settings.n_resamples,
+            settings.seed,
         )
-        for row, (skill, of_baseline), low, high in with_ends
+        for i in range(0, len(columns), n)
+    ]
+    ends = np.concatenate([np.column_stack(part) for part in parts]).tolist()
+    return [
+        dict(zip(SKILL_COLUMNS, (skill, of_baseline, skill - of_baseline, *interval), strict=True))
+        for (skill, of_baseline), interval in zip(skills, ends, strict=True)
     ]
 
 
@@ -72,23 +73,9 @@ def _column(result: Evaluation, metric: str, both: BoolArray) -> FloatArray:
     return skill_of(*(np.where(both, end[metric], np.nan) for end in ends), result.weight)
 
 
-def _intervals(comparison: Comparison, columns: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray]:
-    """Return both ends of the interval of each column, as many columns at once as a resampling takes."""
-    settings, n = comparison.settings, inference.columns_at_once(comparison.n_queries)
-    resampling = settings.interval, settings.confidence, settings.n_resamples, settings.seed
-    parts = [
-        inference.intervals(comparison.sample(np.column_stack(columns[i : i + n]), comparison.weight), *resampling)
-        for i in range(0, len(columns), n)
-    ]
-    low, high = zip(*parts, strict=True)
-    return np.concatenate(low), np.concatenate(high)
-
-
-def table_of_skill(comparison: Comparison) -> list[Part]:
+def table_of_skill(rows: Iterable[Any], evaluations: Mapping[str, Evaluation]) -> list[Part]:
     """Return a table of the skill of each model, and the notes on it."""
-    rows = []
-    for row in comparison.rows:
-        result = comparison.evaluations[row.model]
-        rows.append(vars(row) | {"chance": result.chance[row.metric], "ideal": result.ideal[row.metric]})
-    notes = dict.fromkeys(note for one in comparison.evaluations.values() for note in one.skill_notes.values())
-    return [Table.of(TABLE, rows, "Skill: 0 is a random order, 1 the ideal one"), *notes]
+    of_models = [(vars(row), evaluations[row.model], row.metric) for row in rows]
+    cells = [row | {"chance": one.chance[metric], "ideal": one.ideal[metric]} for row, one, metric in of_models]
+    notes = dict.fromkeys(note for one in evaluations.values() for note in one.skill_notes.values())
+    return [Table.of(TABLE, cells, "Skill: 0 is a random order, 1 the ideal one"), *notes]

@@ -132,9 +132,9 @@ class Queries(LabelledQueries):
             Name of another system, such as ``"trec_eval"``, or a `Convention`. Its choices fill in
             what the metric names, ``ties`` and ``no_relevant`` leave open.
         skill : bool, default False
-            Whether the result prints, saves and exports chance, ideal and skill of each metric, at
-            the cost of about one more evaluation for all evaluations of these queries. Without it,
-            ``result.skill`` computes them when you ask for it.
+            Whether the result prints, saves and exports chance, ideal and skill of each metric. They
+            take as long as one to three evaluations, once for all evaluations of these queries.
+            Without this option, ``result.skill`` computes them when you ask for it.
         n_threads : int, optional
             Maximum number of threads. One thread is used per 50,000 rows, and never more
             than the CPUs available to the process. The default is one thread in a worker (a
@@ -260,9 +260,9 @@ def evaluate(
         One label per query or per row, such as a user or a query text. Queries of one cluster are
         not independent, so standard errors and intervals are computed over clusters.
     skill : bool, default False
-        Whether the result prints, saves and exports chance, ideal and skill of each metric, at
-        the cost of about one more evaluation for all evaluations of these queries. Without it,
-        ``result.skill`` computes them when you ask for it.
+        Whether the result prints, saves and exports chance, ideal and skill of each metric. They
+        take as long as one to three evaluations, once for all evaluations of these queries.
+        Without this option, ``result.skill`` computes them when you ask for it.
     n_threads : int, optional
         Maximum number of threads. One thread is used per 50,000 rows, and never more
         than the CPUs available to the process. The default is one thread in a worker (a

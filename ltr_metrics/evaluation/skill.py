@@ -134,8 +134,7 @@ def _scale_of(queries: LabelledQueries, request: Request) -> ScaleValues:
     declared, functions = families_of(metrics)
     reasons: dict[int, str] = {}
     if declared:
-        constant = np.zeros(queries.n_rows)
-        native.evaluate(queries, constant, "mean", declared_families(queries, metrics), chance, threads)
+        native.evaluate(queries, None, "random", declared_families(queries, metrics), chance, threads)
         _write_ideals(queries, declared, ideal, reasons, threads)
     for family in functions:
         for metric, position in zip(family.metrics, family.positions, strict=True):

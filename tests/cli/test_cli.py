@@ -491,7 +491,10 @@ def test_runs_are_compared(run: Run, topics: Any) -> None:
     assert found["rows"] == ltr.compare(results, n_resamples=200).to_dict()["rows"]
     assert {part["name"] for part in found["segments"]} == {"n_relevant"}
     report = as_json(run(f"report --qrels qrels {line} --n-resamples 200 --format json"))
-    assert report["comparison"]["rows"] == found["rows"]
+    with_skill = as_json(run(f"compare --qrels qrels {line} --n-resamples 200 --format json --skill"))["rows"]
+    assert report["comparison"]["rows"] == with_skill
+    assert [row["mean"] for row in with_skill] == [row["mean"] for row in found["rows"]]
+    assert found["rows"][0]["skill"] is None
     assert (report["rankings"], list(report["audit"]["models"])) == ([], ["a", "lacks"])  # of documents of their own
 
 
