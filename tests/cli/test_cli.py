@@ -98,7 +98,7 @@ EVALUATE: dict[str, tuple[str, dict[str, str], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("case", EVALUATE)
-@pytest.mark.parametrize("command", ["evaluate", "evaluate --sorted", "report --n-resamples 100"])
+@pytest.mark.parametrize("command", ["evaluate", "evaluate --sorted", "evaluate --skill", "report --n-resamples 100"])
 def test_evaluate_and_report(
     run: Run, made: Path, rows: dict[str, Any], frame: pd.DataFrame, case: str, command: str
 ) -> None:
@@ -115,7 +115,11 @@ def test_evaluate_and_report(
         expected = ltr.evaluate(rows["y"], values, qid=rows["qid"], **options_of(frame, options))
         assert means(found)[name] == expected.mean
         own = [{k: v for k, v in part.items() if k != "model"} for part in found["segments"] if part["model"] == name]
-        assert own == expected.segments_to_dicts()
+        has_skill = "report" in command or "--skill" in command
+        assert own == (expected.with_skill() if has_skill else expected).segments_to_dicts()
+        of_model = [row for row in found["means"] if row["model"] == name]
+        skills = {row["metric"]: row["skill"] for row in of_model if "skill" in row}
+        assert skills == (expected.skill if has_skill else {})
 
 
 @pytest.mark.parametrize("flag", ["", "--sorted"])

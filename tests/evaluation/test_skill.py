@@ -380,3 +380,253 @@ def test_what_reads_scores_has_none_and_what_is_infinite_neither() -> None:
     queries = ltr.Queries([2, 0], group=[2])
     undefined = queries.evaluate([1, 2], Own(divide_by=0.0, weight=(1, 0)))  # 0 / 0 in this order
     assert "infinite for some orders" in undefined.skill_notes[Own(divide_by=0.0, weight=(1, 0))]
+
+
+# -- what a result does with them -------------------------------------------------------------------------------------
+
+
+def make(**options: Any) -> tuple[ltr.Queries, np.ndarray]:
+    X, y, qid = ltr.make_ranking(n_queries=40, documents=12, random_state=0)
+    return ltr.Queries(y, qid=qid, **options), X[:, 0]
+
+
+METRICS = ["NDCG@10", "map", "arp"]
+
+
+def test_keys_are_any_spelling_of_the_metric() -> None:
+    queries, scores = make()
+    result = queries.evaluate(scores, METRICS)
+    for mapping in (result.chance, result.ideal, result.skill, result.skill_standard_error):
+        assert list(mapping) == ["ndcg_exp@10", "map", "arp"]
+        assert mapping["ndcg@10"] == mapping[ltr.NDCG(k=10)] == mapping["Ndcg_Exp@10"]
+        with pytest.raises(ltr.LtrKeyError, match="was not evaluated"):
+            mapping["mrr"]
+    assert result.skill["arp"] == pytest.approx(
+        (result.chance["arp"] - result["arp"]) / (result.chance["arp"] - result.ideal["arp"])
+    )
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_number_for_undefined_queries_does_not_change_the_skill(weighted: bool) -> None:
+    queries, scores = make(query_weight=1 + np.arange(40.0) % 3 if weighted else None)
+    skills = [
+        queries.evaluate(scores, ["ndcg@10", "map"], no_relevant=no_relevant).skill
+        for no_relevant in ("skip", "drop", 0, 1, 0.3)
+    ]
+    by_lightgbm = queries.evaluate(scores, ["ndcg@10", "map"], convention="lightgbm", ties="mean") if not weighted else None
+    for name in skills[0]:
+        assert np.ptp([one[name] for one in skills]) < 1e-12
+        assert by_lightgbm is None or by_lightgbm.skill[name] == pytest.approx(skills[0][name], abs=1e-12)
+
+
+def test_a_random_order_has_no_skill_and_the_ideal_one_has_all() -> None:
+    queries, _ = make()
+    metrics = ["ndcg@10", "map", "err@10", "arp", "kendall"]
+    assert queries.evaluate(np.zeros(queries.n_rows), metrics).skill == pytest.approx(dict.fromkeys(queries.evaluate(
+        np.zeros(queries.n_rows), metrics), 0.0), abs=1e-12)  # fmt: skip
+    y = queries.grades[queries.grade_index - 1]
+    assert queries.evaluate(y, metrics).skill == pytest.approx(
+        dict.fromkeys(queries.evaluate(y, metrics), 1.0), abs=1e-12
+    )
+
+
+def test_segments_and_subsets_have_their_own() -> None:
+    queries, scores = make(by=["de", "fr"] * 20)
+    result = queries.evaluate(scores, METRICS, skill=True)
+    X, y, qid = ltr.make_ranking(n_queries=40, documents=12, random_state=0)
+    rows = np.isin(qid, result.qid[::2])
+    alone = ltr.evaluate(y[rows], X[rows, 0], qid=qid[rows], metrics=METRICS)
+    for part in (result.by["de"], result.subset(result.qid[::2])):
+        assert part.shows_skill
+        assert part.skill == pytest.approx(alone.skill, abs=1e-13)
+        assert part.chance == pytest.approx(alone.chance, abs=1e-13)
+    assert "skill by segment" in str(result)
+    (german, _) = result.to_dict()["by"]
+    assert german["skill"] == pytest.approx(alone.skill, abs=1e-13)
+
+
+def test_it_is_saved_shown_and_exported_if_it_is_asked_for(tmp_path: Path) -> None:
+    queries, scores = make()
+    function = ltr.as_metric(first_price, columns=[])
+    plain, result = (queries.evaluate(scores, [*METRICS, ReadsScores()], skill=skill) for skill in (False, True))
+    assert "skill" not in str(plain) and "chance" not in plain.to_dict() and not plain.columns_of_skill()
+    assert function.columns == ()
+    assert {"chance", "ideal", "skill", "skill_notes", "chance_per_query"} <= result.to_dict().keys()
+    assert list(result.to_pandas())[7:9] == ["chance:ndcg_exp@10", "chance:map"]
+    assert result.to_pandas()["ideal:map"].mean() == pytest.approx(result.ideal["map"])
+    for one in (plain, result):
+        one.save(tmp_path / "result.parquet")
+        loaded = ltr.load_result(tmp_path / "result.parquet")
+        assert loaded.shows_skill == one.shows_skill
+        if one is plain:
+            with pytest.raises(ltr.LtrValueError, match="saved without one.*skill=True"):
+                loaded.skill  # noqa: B018
+        else:
+            assert str(loaded) == str(result)
+            np.testing.assert_equal(dict(loaded.chance_per_query), dict(result.chance_per_query))
+            assert loaded.skill_notes == result.skill_notes != {}
+    read = ltr.Evaluation.from_per_query(result.to_pandas(), convention="default")
+    assert read.skill["map"] == result.skill["map"]
+    assert math.isnan(read.skill["reads_scores"]) and "reads_scores" in read.skill_notes
+
+
+@pytest.mark.parametrize("no_relevant", ["skip", 1])
+def test_copies_keep_what_is_computed(no_relevant: Any) -> None:
+    queries, scores = make()
+    result = queries.evaluate(scores, METRICS, no_relevant=no_relevant)
+    with pytest.raises(ltr.LtrValueError, match="from another process.*skill=True"):
+        pickle.loads(pickle.dumps(result)).skill  # noqa: B018
+    expected = result.skill
+    assert pickle.loads(pickle.dumps(result)).skill == copy.copy(result).skill == expected
+    del queries
+    assert result.subset(result.qid[:9]).skill.keys() == expected.keys()
+
+
+def test_other_results_say_why_they_have_none() -> None:
+    frame = {"qid": [1, 2], "map": [0.5, 1.0]}
+    with pytest.raises(ltr.LtrValueError, match="from_per_query.*skill=True"):
+        ltr.Evaluation.from_per_query(frame, convention="trec_eval").chance  # noqa: B018
+    batches = [([1, 0], [0.2, 0.8], [7, 7]), ([0, 2], [0.1, 0.7], [9, 9])]
+    with pytest.raises(ltr.LtrValueError, match="in batches"):
+        ltr.evaluate_batches(batches, "map").skill  # noqa: B018
+    result = ltr.evaluate_batches(batches, "map", skill=True)
+    assert (result.chance["map"], result.skill["map"]) == (0.75, 0.0)
+
+
+def test_positions_are_orders_of_the_documents_that_have_one() -> None:
+    y, group = [1, 0, 0, 1, 0, 2], [3, 3]
+    position = [math.nan, 1, 2, 2, 1, math.nan]
+    result = ltr.evaluate(y, ltr.Positions(position), group=group, metrics=["ndcg@2", "recall@1"])
+    retrieved = ~np.isnan(position)
+    same = ltr.evaluate(y, -np.nan_to_num(position), group=group, metrics=["ndcg@2", "recall@1"], retrieved=retrieved)
+    assert result.skill == same.skill
+    assert result.ideal["ndcg@2"] < 1
+    assert result.ideal["recall@1"] == 0.25  # one of two relevant documents, and none of one
+
+
+@pytest.mark.parametrize("ties", ["stable", "worst", "best"])
+def test_the_order_of_equal_scores_does_not_move_the_ends(ties: Any) -> None:
+    queries, scores = make()
+    one, other = queries.evaluate(scores, METRICS), queries.evaluate(np.round(scores), METRICS, ties=ties)
+    assert (one.chance, one.ideal) == (other.chance, other.ideal)
+
+
+def test_a_value_that_says_little_gets_a_note() -> None:
+    group, metrics = [10] * 20, ["precision@5", "mrr"]
+    nearly_all, most = (np.where(np.arange(200) % n == 0, 0.0, 1.0) for n in (20, 5))
+    result = ltr.evaluate(nearly_all, np.arange(200.0), group=group, metrics=metrics, skill=True)
+    assert result.chance["precision@5"] == pytest.approx(0.95)
+    assert list(result.skill_notes) == ["precision@5", "mrr"]
+    assert "a random order scores 0.95" in str(result) and "set rel=" in str(result)
+    assert not ltr.evaluate(most, np.arange(200.0), group=group, metrics=metrics[:1]).skill_notes
+    few = np.where(np.arange(200) == 0, 1.0, 0.0)
+    filled = ltr.evaluate(few, np.arange(200.0), group=group, metrics=["ndcg@5"], no_relevant=1)
+    assert "19 of 20 queries are undefined and get a number" in filled.skill_notes["ndcg@5"]
+    assert not ltr.evaluate(few, np.arange(200.0), group=group, metrics=["ndcg@5"]).skill_notes
+    alike = ltr.evaluate(np.ones(200), np.arange(200.0), group=group, metrics=["ndcg@5"], skill=True)
+    assert math.isnan(alike.skill["ndcg@5"])
+    assert "every order of the documents has the same mean, 1" in str(alike)
+
+
+@pytest.mark.parametrize("clustered", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_standard_error_is_that_of_a_ratio(clustered: bool, weighted: bool) -> None:
+    """Against the linearized variance with the covariance of numerator and denominator, written out."""
+    weight = 1 + np.arange(40.0) % 3 if weighted else None
+    queries, scores = make(query_weight=weight, cluster=np.arange(40) // 4 if clustered else None)
+    result = queries.evaluate(scores, ["map"], skill=True)
+    value, chance, ideal = (one["map"] for one in (result.per_query, result.chance_per_query, result.ideal_per_query))
+    at = ~np.isnan(value)
+    a, b, w = (value - chance)[at], (ideal - chance)[at], (np.ones(40) if weight is None else weight)[at]
+    unit = (np.arange(40) // 4 if clustered else np.arange(40))[at]
+    mean_a, mean_b = w @ a / w.sum(), w @ b / w.sum()
+    sums = np.array([np.bincount(unit, w * (x - mean))[np.unique(unit)] for x, mean in ((a, mean_a), (b, mean_b))])
+    n = sums.shape[1]
+    covariance = n / (n - 1) * sums @ sums.T / w.sum() ** 2
+    skill = mean_a / mean_b
+    gradient = np.array([1 / mean_b, -skill / mean_b])
+    assert result.skill["map"] == pytest.approx(skill)
+    assert result.skill_standard_error["map"] == pytest.approx(np.sqrt(gradient @ covariance @ gradient))
+    interval = ltr.intervals(result, interval="t")["map"]
+    assert interval.skill_standard_error == pytest.approx(result.skill_standard_error["map"])
+    assert interval.skill_ci_low < interval.skill < interval.skill_ci_high
+
+
+def test_a_comparison_has_the_difference_of_skills() -> None:
+    queries, scores = make(by=["de", "fr"] * 20)
+    new = scores + np.sin(np.arange(len(scores)))
+    comparison = ltr.compare({"base": scores, "new": new}, queries, metrics=METRICS, skill=True)
+    results = {"base": queries.evaluate(scores, METRICS), "new": queries.evaluate(new, METRICS)}
+    for row in comparison.rows:
+        skills = [one.skill[row.metric] for one in results.values()]
+        assert (row.baseline_skill, row.skill) == pytest.approx(tuple(skills))
+        assert row.skill_ci_low < row.skill_difference == row.skill - row.baseline_skill < row.skill_ci_high
+    assert comparison["arp"].difference > 0 > comparison["arp"].skill_difference  # lower is better, except for skill
+    assert comparison.by["de"]["map"].skill == pytest.approx(results["new"].subset(comparison.qid[::2]).skill["map"])
+    assert ltr.compare(results, skill=True).rows == ltr.compare({"base": scores, "new": new}, queries, metrics=METRICS, skill=True).rows  # fmt: skip  # noqa: E501
+    without = ltr.compare({name: one.with_skill() for name, one in results.items()})
+    assert without["map"].skill is None and "Skill" not in str(without) and "skill" not in without.to_pandas()
+    assert "Skill" in str(comparison)
+    seeds = ltr.compare({"base": scores, "new": [new, scores]}, queries, metrics=["map"], skill=True)["map"]
+    assert seeds.skill == pytest.approx((results["base"].skill["map"] + results["new"].skill["map"]) / 2)
+
+
+def test_explanations_say_what_is_left_after_the_correction(data: Path) -> None:
+    X, y, qid = read_letor([data / "mq2008" / f"S{i}.txt.xz" for i in range(1, 6)])
+    options: dict[str, Any] = {"qid": qid, "metric": "ndcg@10"}
+    explained = ltr.explain_difference(y, X[:, 24], **options, a="lightgbm", b="trec_eval", ties="stable")
+    assert "the skill is 0.1636 under lightgbm and 0.1632 under trec_eval" in str(explained)
+    identified = ltr.identify_convention(y, X[:, 24], **options, value=0.6791)
+    assert identified.skill == pytest.approx(0.1636, abs=5e-5)
+    assert "a skill of 0.1636" in str(identified)
+    assert "skill" not in str(ltr.identify_convention(y, X[:, 24], **options, value=0.123456))
+
+
+# -- real data --------------------------------------------------------------------------------------------------------
+
+BM25 = (  # value, random order, ideal and skill, with ties in file order; docs/guide/is_it_good.md has them
+    ("letor", 0.1623, 0.1172, 0.3737, 0.176),
+    ("trec_eval", 0.4052, 0.3439, 0.7194, 0.163),
+    ("sklearn", 0.4052, 0.3439, 0.7194, 0.163),
+    ("gdeval", 0.5540, 0.4667, 1, 0.164),
+    ("lightgbm", 0.6791, 0.6164, 1, 0.164),
+    ("xgboost", 0.6791, 0.6164, 1, 0.164),
+    ("catboost", 0.6858, 0.6245, 1, 0.163),
+)
+
+
+def test_the_conventions_agree_on_the_skill_of_bm25(data: Path) -> None:
+    X, y, qid = read_letor([data / "mq2008" / f"S{i}.txt.xz" for i in range(1, 6)])
+    queries = ltr.Queries(y, qid=qid)
+    for convention, *expected, skill in BM25:
+        result = queries.evaluate(X[:, 24], "ndcg@10", convention=convention, ties="stable")
+        found = [one["ndcg@10"] for one in (result.mean, result.chance, result.ideal)]
+        assert found == pytest.approx(expected, abs=5e-5), convention
+        assert result.skill["ndcg@10"] == pytest.approx(skill, abs=5e-4)
+    page = (Path(__file__).parents[2] / "docs" / "guide" / "is_it_good.md").read_text(encoding="utf-8")
+    for convention, *numbers in BM25:
+        (line,) = (line for line in page.splitlines() if line.startswith("|") and f'"{convention}"' in line)
+        digits = [f"{number:.4f}".removeprefix("0") if number < 1 else "1" for number in numbers[:3]]
+        assert digits == [cell.strip().strip("*") for cell in line.split("|")[2:5]]
+        assert f"{numbers[3]:.3f}".removeprefix("0") in line
+
+
+SHUFFLED = ["ndcg@10", "ndcg_lin@5", "dcg@3", "map", "map(denominator=hits)@5", "mrr", "err@10", "precision@10", "f1@5"]
+SHUFFLED += ["recall@10", "rbp", "pfound(p_rel=exp)", "q@10", "hit@3", "cg@3"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["mq2008", "lightgbm"])
+def test_are_the_mean_of_shuffles_and_above_all_of_them(data: Path, name: str) -> None:
+    files = {"mq2008": ["mq2008/S1.txt.xz"], "lightgbm": ["lightgbm_lambdarank/rank.test.xz"]}[name]
+    _, y, qid = read_letor([data / file for file in files])
+    queries = ltr.Queries(y, qid=qid)
+    rng, n = np.random.default_rng(0), 10_000
+    means, best = np.empty((n, len(SHUFFLED))), np.zeros((len(SHUFFLED), queries.n_queries))
+    for i in range(n):
+        result = queries.evaluate(rng.random(len(y)), SHUFFLED, n_threads=1)
+        means[i] = list(result.mean.values())
+        best = np.maximum(best, np.nan_to_num(list(result.per_query.values())))
+    error = means.std(axis=0) / np.sqrt(n)
+    np.testing.assert_array_less(np.abs(means.mean(axis=0) - list(result.chance.values())), 4 * error)
+    assert (best <= np.nan_to_num(list(result.ideal_per_query.values())) + 1e-12).all()
