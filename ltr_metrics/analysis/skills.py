@@ -38,11 +38,11 @@ def shown_with_skill(name: str, result: Evaluation, skill: bool) -> Evaluation:
 
 def skills_of(
     pairs: Iterable[tuple[str, Evaluation, Evaluation]], settings: IntervalSettings, sample: Callable[..., Sample]
-) -> list[dict[str, float]]:
+) -> list[dict[str, Any]]:
     """Return the fields of a `Difference` that are about skill, for a metric, a model and its baseline each.
 
     Both skills are over the queries for which both models have a value. The interval is that of a difference of two
-    ratios of means, to first order: a query counts with what it adds to each ratio. ``sample`` makes a sample of columns.
+    ratios of means, to first order: a query counts with what it adds to each ratio. ``sample`` makes one of columns.
     """
     columns, skills = [], []
     for metric, model, baseline in pairs:
@@ -70,7 +70,8 @@ def skills_of(
 
 def _column(result: Evaluation, metric: str, both: BoolArray) -> FloatArray:
     ends = (result.per_query, result.chance_per_query, result.ideal_per_query)
-    return skill_of(*(np.where(both, end[metric], np.nan) for end in ends), result.weight)
+    value, chance, ideal = (np.where(both, end[metric], np.nan) for end in ends)
+    return skill_of(value, chance, ideal, result.weight)
 
 
 def table_of_skill(rows: Iterable[Any], evaluations: Mapping[str, Evaluation]) -> list[Part]:

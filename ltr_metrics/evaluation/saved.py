@@ -166,9 +166,7 @@ def _evaluation(column: dict[str, AnyArray], header: dict[str, Any]) -> Evaluati
         lower_is_better=frozenset(header["lower_is_better"]),
         cluster=column.get("cluster"),
         counted_as_one={
-            name: column[COUNTED_AS_ONE.format(name)]
-            for name in names
-            if COUNTED_AS_ONE.format(name) in column
+            name: column[COUNTED_AS_ONE.format(name)] for name in names if COUNTED_AS_ONE.format(name) in column
         },
         skill_scale=None if no_skill is None else SkillScale.of_values(*ends, no_skill),
         shows_skill=no_skill is not None,

@@ -41,7 +41,7 @@ LITTLE = 0.1  # of the larger of chance and ideal: with less between them, a val
 class ScaleValues(NamedTuple):
     """The two ends for each query, by metric, and why some metrics have none.
 
-    The ends are NaN where the metric is undefined. If a number fills in such a query, it is also the number of both ends.
+    The ends are NaN where the metric is undefined. A number that fills in for such a query is also that of both ends.
     """
 
     chance: Mapping[str, FloatArray]
@@ -56,7 +56,8 @@ class SkillScale:
     """
 
     def __init__(self, compute: Callable[[], ScaleValues]) -> None:
-        self._compute, self._values = compute, None
+        self._compute = compute
+        self._values: ScaleValues | None = None
 
     @classmethod
     def of(cls, queries: LabelledQueries, request: Request) -> SkillScale:
@@ -72,9 +73,12 @@ class SkillScale:
     def of_table(
         cls, per_query: Mapping[str, FloatArray], chance: Mapping[str, FloatArray], ideal: Mapping[str, FloatArray]
     ) -> SkillScale:
-        """Return the scale of a table, in which both ends are there wherever a metric has a value, unless it has none."""
-        lacking = [name for name, of in per_query.items() if (np.isnan(chance[name] + ideal[name]) & ~np.isnan(of)).any()]
-        return cls.of_values(chance, ideal, dict.fromkeys(lacking, "the table has none for some queries."))
+        """Return the scale of a table, which has both ends wherever it has a value, unless the metric has none."""
+        lacks = {name: np.isnan(chance[name] + ideal[name]) & ~np.isnan(of) for name, of in per_query.items()}
+        reasons = {
+            name: "the table has none for some queries." for name, is_lacking in lacks.items() if is_lacking.any()
+        }
+        return cls.of_values(chance, ideal, reasons)
 
     @classmethod
     def concat(cls, parts: Sequence[SkillScale]) -> SkillScale:
@@ -89,17 +93,21 @@ class SkillScale:
     @property
     def values(self) -> ScaleValues:
         """The two ends of each query."""
-        if self._values is None:
-            self._values, self._compute = self._compute(), _is_gone
-        return self._values
+        values = self._values
+        if values is None:
+            values = self._values = self._compute()
+            self._compute = _is_gone  # so that the queries are not kept
+        return values
 
     def take(self, chosen: BoolArray | IntArray) -> SkillScale:
         """Return the scale of the queries of a mask or of positions."""
 
         def compute() -> ScaleValues:
-            chance, ideal, reasons = self.values
-            ends = ({name: values[chosen] for name, values in one.items()} for one in (chance, ideal))
-            return ScaleValues(*ends, reasons)
+            return ScaleValues(
+                {name: values[chosen] for name, values in self.values.chance.items()},
+                {name: values[chosen] for name, values in self.values.ideal.items()},
+                self.values.reasons,
+            )
 
         return SkillScale(compute)
 
@@ -147,8 +155,8 @@ def _scale_of(queries: LabelledQueries, request: Request) -> ScaleValues:
             reasons[position] = "it is infinite for some orders."
         if position in reasons:
             chance[position] = ideal[position] = np.nan
-    by_name = ({name: row for name, row in zip(request.names, end, strict=True)} for end in (chance, ideal))
-    return ScaleValues(*by_name, {request.names[position]: reason for position, reason in reasons.items()})
+    by_name = [dict(zip(request.names, end, strict=True)) for end in (chance, ideal)]
+    return ScaleValues(by_name[0], by_name[1], {request.names[at]: reason for at, reason in reasons.items()})
 
 
 def _write_ideals(
@@ -160,7 +168,7 @@ def _write_ideals(
         metric = metrics[0]
         assert isinstance(metric, RankMetric)
         declaration = metric.declaration(queries, tuple(cutoffs))
-        struct, merits = declaration.struct(positions), merits_declared(metric, declaration, queries)
+        struct, merits = declaration.struct(positions), merits_declared(metric, declaration)
         if merits is not None and declaration.by_row is None and (np.diff(merits[1:]) >= 0).all():
             by_grade.append(struct)
         elif merits is not None:
@@ -199,7 +207,7 @@ def _ends_of_function(queries: LabelledQueries, metric: Metric) -> tuple[FloatAr
 
 
 def skill_of(value: FloatArray, chance: FloatArray, ideal: FloatArray, weight: FloatArray | None) -> FloatArray:
-    r"""Return one number for each query, whose weighted mean is the skill, and whose standard error is that of the skill.
+    r"""Return one number for each query, whose weighted mean is the skill, with the standard error of the skill.
 
     With the means a of value - chance and b of ideal - chance, the skill is s = a / b. The number of query i is
 

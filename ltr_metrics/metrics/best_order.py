@@ -17,7 +17,8 @@ A metric that is a function of the user's is unknown, so every order is evaluate
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +26,7 @@ from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray, IntArray
 from ltr_metrics._engine.native import Declaration
 from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics._engine.ranking import Ranking
-from ltr_metrics.errors import LtrValueError, one_line
+from ltr_metrics.errors import LtrError, LtrValueError, one_line
 from ltr_metrics.metrics.base import Metric, RankMetric, is_own
 from ltr_metrics.metrics.own import FunctionMetric, all_orders, refuse_too_many_orders, values_of_orders
 from ltr_metrics.metrics.relevance import BinaryMetric
@@ -54,11 +55,11 @@ def merits_of_grades(metric: Metric, queries: LabelledQueries) -> FloatArray:
     return merits if is_usual else -merits
 
 
-def merits_declared(metric: RankMetric, declaration: Declaration, queries: LabelledQueries) -> FloatArray | None:
+def merits_declared(metric: RankMetric, declaration: Declaration) -> FloatArray | None:
     """Return the merit of each grade index, or of each row if the metric declares that; None if none gives the best."""
-    falls = _falls(declaration, queries)
+    falls = _falls(declaration)
     if declaration.kind.startswith("precisions"):
-        falls = _falls(declaration._replace(by_rank=1 / declaration.by_rank), queries) and metric.higher_is_better
+        falls = _falls(declaration._replace(by_rank=1 / declaration.by_rank)) and metric.higher_is_better
     if declaration.kind == "precisions_by_hits":  # their mean, which is at most 1
         by_rank = declaration.by_rank
         falls &= declaration.by_rank_start is None and bool((by_rank == np.arange(1.0, len(by_rank) + 1)).all())
@@ -69,7 +70,7 @@ def merits_declared(metric: RankMetric, declaration: Declaration, queries: Label
     return merits if metric.higher_is_better else -merits
 
 
-def _falls(declaration: Declaration, queries: LabelledQueries) -> bool:
+def _falls(declaration: Declaration) -> bool:
     """Whether the values by rank never rise within a query, and are at least 0, which they are below the cutoff."""
     by_rank, is_first = declaration.by_rank, np.zeros(len(declaration.by_rank), dtype=np.bool_)
     if declaration.by_rank_start is not None:
@@ -78,7 +79,7 @@ def _falls(declaration: Declaration, queries: LabelledQueries) -> bool:
 
 
 def best_sums(metric: RankMetric, declaration: Declaration, queries: LabelledQueries) -> FloatArray:
-    """Return the best values of sums of gains, (cutoffs x queries): by the rearrangement inequality, both are sorted."""
+    """Return the best values of sums of gains, (cutoffs x queries): if both factors are sorted (rearrangement)."""
     n = queries.n_retrieved
     query, rank = np.repeat(np.arange(len(n)), n), np.arange(n.sum()) - np.repeat(queries.ranked_ends - n, n)
     rows = np.arange(queries.n_rows) if queries.ranked_rows is None else queries.ranked_rows
@@ -122,20 +123,21 @@ def over_all_orders(metric: Metric, queries: LabelledQueries) -> tuple[FloatArra
         If a query has too many orders, or some with a value and others without one.
     """
     mean, best = np.full(queries.n_queries, np.nan), np.full(queries.n_queries, np.nan)
-    of_queries = values_of_orders(metric, queries) if isinstance(metric, FunctionMetric) else _values(metric, queries)
-    for query, values in enumerate(of_queries):
+    for query, values in enumerate(map(np.asarray, _values_by_query(metric, queries))):
         if np.isnan(values).all():
             continue
         if not np.isfinite(values).all():
             qid = one_line(queries.qid[query])
-            raise LtrValueError(f"it has a number for some orders of the documents of query {qid}, and none for others.")
+            raise LtrValueError(f"it has a number for some orders of the documents of query {qid}, none for others.")
         mean[query] = math.fsum(values) / len(values)
-        best[query] = max(values) if metric.higher_is_better else min(values)
+        best[query] = np.max(values) if metric.higher_is_better else np.min(values)
     return mean, best
 
 
-def _values(metric: Metric, queries: LabelledQueries) -> list[list[float]]:
+def _values_by_query(metric: Metric, queries: LabelledQueries) -> Iterable[Any]:
     """Return the values of all orders of each query's documents."""
+    if isinstance(metric, FunctionMetric):
+        return values_of_orders(metric, queries)
     n, rows = queries.n_retrieved, np.arange(queries.n_rows) if queries.ranked_rows is None else queries.ranked_rows
     kind = _kinds(metric, queries)[rows]
     rows_by_kind: list[IntArray] = []
@@ -153,9 +155,18 @@ def _values(metric: Metric, queries: LabelledQueries) -> list[list[float]]:
         _write_next(orders, rows_by_kind, scores, is_new)
         if not is_new.any():
             return values
-        metric.write_values(_OrdersOnly(queries, scores, "stable"), [metric.cutoff], [value])
+        _write_values(metric, _OrdersOnly(queries, scores, "stable"), value)
         for query in np.flatnonzero(is_new).tolist():
             values[query].append(float(value[query]))
+
+
+def _write_values(metric: Metric, ranking: Ranking, value: FloatArray) -> None:
+    try:
+        metric.write_values(ranking, [metric.cutoff], [value])
+    except LtrError:
+        raise
+    except Exception as error:
+        raise LtrValueError(f"it raised {type(error).__name__} for some order: {error}") from error
 
 
 def _write_next(orders: list[Iterator[list[int]]], rows: list[IntArray], scores: FloatArray, is_new: BoolArray) -> None:

@@ -26,7 +26,6 @@ from ltr_metrics.mlflow.data import Settings, scores_of
 from ltr_metrics.report import Report, as_html, as_per_query_csv, spreadsheet_safe, summarize
 from ltr_metrics.report.csv import in_csv
 
-
 SKILL = "_skill"  # after the name of a metric
 
 
@@ -62,7 +61,7 @@ def evaluate(
     refuse_undefined_means(result)
     means = {logged[metric]: mean for metric, mean in result.mean.items()}
     skills = {f"{logged[metric]}{SKILL}": skill for metric, skill in result.skill.items() if not math.isnan(skill)}
-    means |= {name: skill for name, skill in skills.items() if name not in means}  # a metric that is named like the skill of another one keeps its name
+    means = skills | means  # a metric that is named like the skill of another one keeps its name
     links = {"model_id": model_id, "dataset_name": dataset.name, "dataset_digest": dataset.digest, "run_id": run_id}
     now = int(time.time() * 1000)
     MlflowClient().log_batch(run_id, metrics=[Metric(name, mean, now, 0, **links) for name, mean in means.items()])
