@@ -216,8 +216,8 @@ def skill_of(value: FloatArray, chance: FloatArray, ideal: FloatArray, weight: F
     which is the first-order expansion of the ratio (the delta method). All are NaN if b is 0.
     """
     gain, span = value - chance, ideal - chance
-    length, largest = mean(span, weight), max(abs(mean(chance, weight)), abs(mean(ideal, weight)))
-    if not abs(length) > SAME * largest:
+    length = mean(span, weight)
+    if not abs(length) > _rounding(chance, ideal, weight):
         return np.full(len(value), math.nan)
     skill = mean(gain, weight) / length
     return np.asarray(skill + (gain - skill * span) / length)
@@ -233,7 +233,7 @@ def note_on_scale(
     low, high = mean(chance, weight), mean(ideal, weight)
     if math.isnan(low):
         return None
-    if abs(high - low) <= SAME * max(abs(low), abs(high)):
+    if abs(high - low) <= _rounding(chance, ideal, weight):
         return f"has no skill, because every order of the documents has the same mean, {low:.4g}."
     of_defined = [mean(np.where(is_filled, np.nan, end), weight) for end in (chance, ideal)]
     if _is_little(*of_defined):
@@ -248,6 +248,11 @@ def note_on_scale(
             f"{of_defined[0]:.4g}: leave them out with no_relevant='skip'."
         )
     return None
+
+
+def _rounding(chance: FloatArray, ideal: FloatArray, weight: FloatArray | None) -> float:
+    """Return the largest difference of the means of both ends that is one of rounding."""
+    return SAME * max(mean(np.abs(end), weight) for end in (chance, ideal))
 
 
 def _is_little(chance: float, ideal: float) -> bool:
