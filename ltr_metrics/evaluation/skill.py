@@ -20,7 +20,7 @@ from ltr_metrics._engine.checks import BoolArray, FloatArray, IntArray
 from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics._engine.ranking import Ranking
 from ltr_metrics._engine.threads import n_threads_for
-from ltr_metrics.errors import LtrError, LtrValueError
+from ltr_metrics.errors import Argument, LtrError, LtrValueError
 from ltr_metrics.evaluation.compute import declared_families
 from ltr_metrics.evaluation.means import mean
 from ltr_metrics.evaluation.rounding import SAME
@@ -117,7 +117,9 @@ class SkillScale:
 
 def _is_gone() -> ScaleValues:
     raise LtrValueError(
-        "The labels of this result are not here, because it comes from another process. Evaluate with skill=True there."
+        "The labels of this result are not here, because it comes from another process. Evaluate with ",
+        Argument("skill", True),
+        " there.",
     )
 
 
