@@ -117,9 +117,9 @@ class SkillScale:
 
 def _is_gone() -> ScaleValues:
     raise LtrValueError(
-        "The labels of this result are not here, because it comes from another process. Evaluate with ",
+        "The labels of this result are not here, because it is a copy, such as from another process. Evaluate with ",
         Argument("skill", True),
-        " there.",
+        ", which copies keep.",
     )
 
 

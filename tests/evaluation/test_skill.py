@@ -491,7 +491,7 @@ def test_it_is_saved_shown_and_exported_if_it_is_asked_for(tmp_path: Path) -> No
 def test_copies_keep_what_is_computed(no_relevant: Any) -> None:
     queries, scores = make()
     result = queries.evaluate(scores, METRICS, no_relevant=no_relevant)
-    with pytest.raises(ltr.LtrValueError, match="from another process.*skill=True"):
+    with pytest.raises(ltr.LtrValueError, match="a copy, such as from another process.*skill=True"):
         pickle.loads(pickle.dumps(result)).skill  # noqa: B018
     expected = result.skill
     assert pickle.loads(pickle.dumps(result)).skill == copy.copy(result).skill == expected
