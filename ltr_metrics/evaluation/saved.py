@@ -148,7 +148,7 @@ def load(path: str | os.PathLike[str]) -> tuple[Evaluation, Any]:
 def _evaluation(column: dict[str, AnyArray], header: dict[str, Any]) -> Evaluation:
     hashes = column.get("fingerprint")
     is_text = column["qid"].dtype == object
-    policy, names, no_skill = header["policy"], header["metrics"], header["no_skill"]
+    policy, names, no_skill = header["policy"], header["metrics"], header.get("no_skill")
     ends = [{name: column[f"{end}{name}"] for name in names if no_skill is not None} for end in (CHANCE, IDEAL)]
     policy["weighs_undefined_as_one"] = tuple(policy["weighs_undefined_as_one"])  # a list in JSON
     return Evaluation.of(
