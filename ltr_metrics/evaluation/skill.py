@@ -52,11 +52,12 @@ class ScaleValues(NamedTuple):
 class SkillScale:
     """The values for a random and for the ideal order of each query's documents, computed when they are first used.
 
-    Until then it keeps the queries. A copy for another process has them only if they are computed.
+    Until then it keeps the queries. A copy for another process has them only if they need no labels any more: if they
+    are computed, or were read, or are parts or means of such ones (``sources``).
     """
 
-    def __init__(self, compute: Callable[[], ScaleValues]) -> None:
-        self._compute = compute
+    def __init__(self, compute: Callable[[], ScaleValues], sources: Sequence[SkillScale] | None = None) -> None:
+        self._compute, self._sources = compute, sources
         self._values: ScaleValues | None = None
 
     @classmethod
@@ -67,7 +68,7 @@ class SkillScale:
     @classmethod
     def of_values(cls, *values: Mapping[str, Any]) -> SkillScale:
         """Return the scale with these values."""
-        return cls(lambda: ScaleValues(*values))
+        return cls(lambda: ScaleValues(*values), sources=())
 
     @classmethod
     def of_table(
@@ -83,12 +84,12 @@ class SkillScale:
     @classmethod
     def concat(cls, parts: Sequence[SkillScale]) -> SkillScale:
         """Return the scale of the queries of all parts."""
-        return cls(lambda: _merged([part.values for part in parts], np.concatenate))
+        return cls(lambda: _merged([part.values for part in parts], np.concatenate), parts)
 
     @classmethod
     def mean_of(cls, runs: Sequence[SkillScale]) -> SkillScale:
         """Return the mean of several scales of the same queries, which may rank different documents."""
-        return cls(lambda: _merged([run.values for run in runs], lambda arrays: np.mean(arrays, axis=0)))
+        return cls(lambda: _merged([run.values for run in runs], lambda arrays: np.mean(arrays, axis=0)), runs)
 
     @property
     def values(self) -> ScaleValues:
@@ -96,7 +97,7 @@ class SkillScale:
         values = self._values
         if values is None:
             values = self._values = self._compute()
-            self._compute = _is_gone  # so that the queries are not kept
+            self._compute, self._sources = _is_gone, None  # so that the queries are not kept
         return values
 
     def take(self, chosen: BoolArray | IntArray) -> SkillScale:
@@ -109,10 +110,15 @@ class SkillScale:
                 self.values.reasons,
             )
 
-        return SkillScale(compute)
+        return SkillScale(compute, [self])
+
+    @property
+    def is_known(self) -> bool:
+        """Whether no labels are needed: the values are computed, or those that they are made of."""
+        return self._values is not None or (self._sources is not None and all(one.is_known for one in self._sources))
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_compute": _is_gone, "_values": self._values}
+        return {"_compute": _is_gone, "_sources": None, "_values": self.values if self.is_known else None}
 
 
 def _is_gone() -> ScaleValues:

@@ -481,6 +481,8 @@ def test_it_is_saved_shown_and_exported_if_it_is_asked_for(tmp_path: Path) -> No
             assert str(loaded) == str(result)
             np.testing.assert_equal(dict(loaded.chance_per_query), dict(result.chance_per_query))
             assert loaded.skill_notes == result.skill_notes != {}
+            for again in (ltr.load_result(tmp_path / "result.parquet"), result.subset(result.qid[::2])):
+                assert str(pickle.loads(pickle.dumps(again))) == str(again)
     read = ltr.Evaluation.from_per_query(result.to_pandas(), convention="default")
     assert read.skill["map"] == result.skill["map"]
     assert math.isnan(read.skill["reads_scores"])
