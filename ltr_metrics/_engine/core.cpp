@@ -58,7 +58,7 @@ constexpr int64_t HIGHEST = std::numeric_limits<int64_t>::max();
 constexpr double NEGLIGIBLE = 0x1p-60;      // a user who gets further with this probability changes no digit
 constexpr int64_t USUAL_RANKS = 16;         // so many ranks of a tie are cheaper than to ask how many are reached
 
-enum Ties : int64_t { STABLE, WORST, BEST, DOCID, MEAN, IDEAL };  // the last ranks by grade, without scores
+enum Ties : int64_t { STABLE, WORST, BEST, DOCID, MEAN, IDEAL, RANDOM };  // the last two need no scores
 enum Kind : int64_t { GAINS, PRECISIONS, CASCADE, PRECISIONS_BY_HITS };
 
 }  // namespace
@@ -394,11 +394,24 @@ void rank_by_grade(Batch<LANES>& batch) {
     for (int64_t i = 0; i < batch.width; i++) batch.grade[i] = narrow<Grades<LANES>>(-batch.key[i]);
 }
 
+// Makes one tie of all documents of each query, in whatever order they are.
+template <int LANES>
+void tie_all(Batch<LANES>& batch) {
+    batch.position_bits = bits_for(batch.width);
+    batch.has_ties = true;
+    for (int64_t i = 0; i < batch.width; i++) {
+        batch.key[i] = Integers<LANES>{} + i;
+        for (int lane = 0; lane < LANES; lane++) set(batch.is_tied[i], lane, mask(i + 1 < batch.n[lane]));
+    }
+}
+
 // Ranks the documents of a batch; returns a row whose score is NaN, or -1.
 template <int LANES>
 int64_t rank_batch(Batch<LANES>& batch) {
     const Documents& all = batch.all;
-    if (all.ties == IDEAL) return rank_by_grade(batch), -1;
+    if (all.ties >= IDEAL) rank_by_grade(batch);
+    if (all.ties == RANDOM) tie_all(batch);
+    if (all.ties >= IDEAL) return -1;
     const int grade_bits = bits_for(all.n_grades + 1);
     const bool is_best = all.ties == BEST;
     const bool key_has_grade = grade_bits <= MOST_GRADE_BITS && all.ties != STABLE && all.ties != DOCID;
@@ -548,6 +561,11 @@ void hypergeometric(int64_t m, int64_t r, int64_t t, double* p) {
 // probability to stop at the j-th rank. They are known for documents at which nobody stops (S = 1, T = 0); each further
 // document mixes them with positive weights, so no digit is lost. So do many documents of one grade, at once: h of the
 // first j documents are then from before, with the hypergeometric probability.
+//
+// For few ranks, a polynomial is faster. With q = 1 - p, let E be the product of (1 + q x) over all m documents, and F the
+// sum over each document of p times that product over the others. Their coefficients are sums over sets of j documents, so
+// T_{j+1} = F_j / (m C(m-1, j)). A further run multiplies E by e = (1 + q x)^n, and turns F into F e + E f, where
+// f = n p (1 + q x)^(n-1). All numbers are positive.
 template <class Stop>
 void stops_in_tie(const Run* begin, const Run* end, int64_t size, Stop stop, int64_t ranks, double* s, double* t,
                   double* spare) {
@@ -565,6 +583,25 @@ void stops_in_tie(const Run* begin, const Run* end, int64_t size, Stop stop, int
             for (int64_t j = 0; j < n_zero; j++) add(t[j], sum, lost);
             t[n_zero] = std::max(1 - sum - lost, 0.0);
         }
+        return;
+    }
+    if (ranks <= USUAL_RANKS) {
+        double E[USUAL_RANKS] = {1}, F[USUAL_RANKS] = {}, e[USUAL_RANKS], f[USUAL_RANKS];
+        for (const Run* run = begin; run < end; run++) {
+            const double p = stop(run->grade), n = run->n;
+            e[0] = 1, f[0] = n * p;
+            for (int64_t h = 1; h < ranks; h++) {
+                const double factor = (1 - p) / h;
+                e[h] = e[h - 1] * (std::max(n - h + 1, 0.0) * factor), f[h] = f[h - 1] * (std::max(n - h, 0.0) * factor);
+            }
+            for (int64_t j = ranks - 1; j >= 0; j--) {
+                double new_E = 0, new_F = 0;
+                for (int64_t h = 0; h <= j; h++) new_E += E[h] * e[j - h], new_F += F[h] * e[j - h] + E[h] * f[j - h];
+                E[j] = new_E, F[j] = new_F;
+            }
+        }
+        double n_choices = size;  // of j documents, and the one that follows
+        for (int64_t j = 0; j < ranks; n_choices *= double(size - 1 - j) / (j + 1), j++) t[j] = F[j] / n_choices;
         return;
     }
     std::fill_n(s, ranks, 0.0), std::fill_n(t, ranks, 0.0);

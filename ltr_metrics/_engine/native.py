@@ -19,7 +19,8 @@ from ltr_metrics.errors import Argument, LtrValueError
 
 KindOfCore = Literal["gains", "precisions", "cascade", "precisions_by_hits"]
 KINDS: tuple[KindOfCore, ...] = get_args(KindOfCore)  # in the order of core.cpp, as the policies are
-POLICIES = ("stable", "worst", "best", "docid", "mean", "ideal")  # the last ranks by grade, without scores
+POLICIES = ("stable", "worst", "best", "docid", "mean", "ideal", "random")  # the last two need no scores
+WithoutScores = Literal["ideal", "random"]  # by descending grade; the mean of all orders
 WHOLE_LIST = 2**62  # a cutoff below every list
 QUERIES_IN_A_WINDOW = 256  # at most, whose values of some metrics fit into a core's own cache; a thread takes a window
 WINDOWS = 32  # at least, so that no thread waits long for the last one, if a window has at least 64 queries
@@ -122,7 +123,7 @@ def _in_windows(lengths: IntArray) -> IntArray:
 
 
 @cached
-def _documents(queries: LabelledQueries, ties: TiePolicy | Literal["ideal"], layout: LayoutOf) -> _Documents:
+def _documents(queries: LabelledQueries, ties: TiePolicy | WithoutScores, layout: LayoutOf) -> _Documents:
     """Return the documents without their scores."""
     start, rows, chosen = layout(queries)
     docid = None
@@ -200,14 +201,14 @@ def array_of(families: Sequence[FamilyStruct]) -> ctypes.Array[FamilyStruct]:
 
 def evaluate(
     queries: LabelledQueries,
-    scores: AnyArray,
-    ties: TiePolicy,
+    scores: AnyArray | None,
+    ties: TiePolicy | WithoutScores,
     families: ctypes.Array[FamilyStruct],
     values: FloatArray,
     n_threads: int = 1,
 ) -> None:
     """Write the values of all queries, (values x queries); refuse a score that is NaN."""
-    scores = np.ascontiguousarray(scores, dtype=np.float64)
+    scores = None if scores is None else np.ascontiguousarray(scores, dtype=np.float64)
     documents = _documents(queries, ties, layout_of)
     failure = _core.evaluate(
         documents.address, _address(scores), *documents.all_queries, families, len(families), _address(values),
@@ -236,8 +237,8 @@ def accumulate(values: FloatArray, starts: IntArray) -> FloatArray:
     return sums
 
 
-def _refuse_failure(queries: LabelledQueries, scores: AnyArray, failure: int) -> None:
-    if failure == NOT_ENOUGH_MEMORY:
+def _refuse_failure(queries: LabelledQueries, scores: AnyArray | None, failure: int) -> None:
+    if failure == NOT_ENOUGH_MEMORY or scores is None:
         raise MemoryError
     queries.refuse_nan_scores(scores)
 

@@ -67,6 +67,7 @@ RENDERERS: dict[str, Callable[[Comparison, Mapping[str, str], GateResult | None]
     options.RESULTS,
     options.DATA,
     options.METRICS,
+    options.SKILL,
     options.COMPARISON,
     options.ALL_PAIRS,
     options.COMMON_QUERIES,

@@ -248,6 +248,14 @@ METRICS = (
         multiple=True,
     ),
 )
+SKILL = (
+    _metric(
+        "--skill",
+        "Add the value of a random order (chance), that of the ideal order, and the skill: 0 for a random order, 1 for "
+        "the ideal one.",
+        is_flag=True,
+    ),
+)
 CURVE = (
     *_NAMES,
     _TIES,
@@ -360,7 +368,7 @@ def model_names() -> list[str]:
 def comparison_settings(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments that `ltr_metrics.compare` takes by the same names."""
     names = ("test", "correction", "correction_over", "interval", "confidence", "power", "n_resamples", "random_state")
-    return {name: arguments[name] for name in (*names, "queries") if name in arguments}
+    return {name: arguments[name] for name in (*names, "queries", "skill") if name in arguments}
 
 
 def interval_settings(arguments: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -33,6 +33,11 @@ def _families_of(queries: LabelledQueries, request: Request) -> tuple[Any, list[
     return _families(queries, request.metrics)
 
 
+def declared_families(queries: LabelledQueries, metrics: tuple[Metric, ...]) -> Any:
+    """Return what those of the metrics declare that the compiled core adds up."""
+    return _families(queries, metrics)[0]
+
+
 @cached
 def _families(queries: LabelledQueries, metrics: tuple[Metric, ...]) -> tuple[Any, list[Family]]:
     """Return what metrics declare for these queries, as the core reads it, and the families of the others."""

@@ -125,6 +125,10 @@ class Report:
                 if model in self.intervals:
                     one = self.intervals[model][metric]
                     row |= {"standard_error": one.standard_error, "ci_low": one.ci_low, "ci_high": one.ci_high}
+                if result.shows_skill:
+                    row |= result.skill_row(metric) | {"skill_standard_error": result.skill_standard_error[metric]}
+                    if model in self.intervals:
+                        row |= {end: getattr(one, end) for end in ("skill_ci_low", "skill_ci_high")}
                 row |= {f"q{100 * level:g}": value for level, value in zip(QUANTILES, quantiles, strict=True)}
                 rows.append(row | {"n_queries": len(values), "n_undefined": result.n_undefined[metric]})
         return rows
@@ -190,6 +194,7 @@ def summarize(
     rules: Iterable[str] = (),
     each_segment: bool = False,
     complete: bool = False,
+    skill: bool = False,
     learning: Mapping[str, Sequence[LearningCurve]] | None = None,
     intervals_of_means: Mapping[str, Any] | None = None,
     online: Mapping[str, Any] | None = None,
@@ -221,7 +226,9 @@ def summarize(
         Whether each rule must pass in each segment as well.
     complete : bool, default False
         Add the sections of a full report: the metrics at every cutoff, the queries that gain and
-        lose most, the rank changes of relevant documents, churn, and the audit.
+        lose most, the rank changes of relevant documents, churn, the audit, and the skill.
+    skill : bool, default False
+        Add chance, ideal and skill of each metric, which a full report always has.
     learning : mapping of str to list of LearningCurve, optional
         The learning curves of each model's training, from `ltr_metrics.PerQueryLog.learning_curve`.
     intervals_of_means : mapping, optional
@@ -280,14 +287,15 @@ def summarize(
     evaluations, estimates = {}, {}
     for name, column in scores.items():
         with naming(name):
-            evaluations[name] = by_model[name].evaluate_request(column, request)
+            result = by_model[name].evaluate_request(column, request)
+            evaluations[name] = result.with_skill() if skill or complete else result
             if intervals_of_means is not None:
                 estimates[name] = intervals(evaluations[name], **intervals_of_means)
     comparison, settings = None, dict(comparing or {})
     if settings.get("cluster") is not None:  # may have one label per row, which evaluations cannot resolve
         settings["cluster"] = labels_of(first, Argument("cluster"), settings["cluster"])[1]
     if baseline is not None:
-        comparison = compare(evaluations, baseline=baseline, **settings)
+        comparison = compare(evaluations, baseline=baseline, skill=skill or complete, **settings)
     sections: dict[str, Any] = {}
     if complete:
         confidence = CONFIDENCE if comparison is None else comparison.settings.confidence

@@ -17,6 +17,7 @@ import pytest
 from command import Done, in_process, made_rows, write_files
 
 import ltr_metrics as ltr
+from ltr_metrics._engine.plain import plain
 from ltr_metrics.io import files, read_trec
 from ltr_metrics.io.models import predict
 
@@ -98,7 +99,7 @@ EVALUATE: dict[str, tuple[str, dict[str, str], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("case", EVALUATE)
-@pytest.mark.parametrize("command", ["evaluate", "evaluate --sorted", "report --n-resamples 100"])
+@pytest.mark.parametrize("command", ["evaluate", "evaluate --sorted", "evaluate --skill", "report --n-resamples 100"])
 def test_evaluate_and_report(
     run: Run, made: Path, rows: dict[str, Any], frame: pd.DataFrame, case: str, command: str
 ) -> None:
@@ -115,7 +116,11 @@ def test_evaluate_and_report(
         expected = ltr.evaluate(rows["y"], values, qid=rows["qid"], **options_of(frame, options))
         assert means(found)[name] == expected.mean
         own = [{k: v for k, v in part.items() if k != "model"} for part in found["segments"] if part["model"] == name]
-        assert own == expected.segments_to_dicts()
+        has_skill = "report" in command or "--skill" in command
+        assert own == (expected.with_skill() if has_skill else expected).segments_to_dicts()
+        of_model = [row for row in found["means"] if row["model"] == name]
+        skills = {row["metric"]: row["skill"] for row in of_model if "skill" in row}
+        assert skills == (plain(expected.skill) if has_skill else {})
 
 
 @pytest.mark.parametrize("flag", ["", "--sorted"])
@@ -491,7 +496,10 @@ def test_runs_are_compared(run: Run, topics: Any) -> None:
     assert found["rows"] == ltr.compare(results, n_resamples=200).to_dict()["rows"]
     assert {part["name"] for part in found["segments"]} == {"n_relevant"}
     report = as_json(run(f"report --qrels qrels {line} --n-resamples 200 --format json"))
-    assert report["comparison"]["rows"] == found["rows"]
+    with_skill = as_json(run(f"compare --qrels qrels {line} --n-resamples 200 --format json --skill"))["rows"]
+    assert report["comparison"]["rows"] == with_skill
+    assert [row["mean"] for row in with_skill] == [row["mean"] for row in found["rows"]]
+    assert found["rows"][0]["skill"] is None
     assert (report["rankings"], list(report["audit"]["models"])) == ([], ["a", "lacks"])  # of documents of their own
 
 
