@@ -223,8 +223,9 @@ def summarize(
     each_segment : bool, default False
         Whether each rule must pass in each segment as well.
     looks : int, default 1
+        How often the gate may run, as for `ltr_metrics.gate`.
     family : {"candidates", "one"}, default "candidates"
-        As for `ltr_metrics.gate`.
+        What a PASS holds for, as for `ltr_metrics.gate`.
     complete : bool, default False
         Add the sections of a full report: the metrics at every cutoff, the queries that gain and
         lose most, the rank changes of relevant documents, churn, and the audit.
