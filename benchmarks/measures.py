@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import os
 import subprocess
 import sys
@@ -19,7 +20,7 @@ from benchmarks import shapes
 from benchmarks.clock import Call, Pace, bare_sort, side_by_side
 from benchmarks.machine import n_cores
 from benchmarks.peers import CUTOFFS, PEERS
-from benchmarks.results import Row, quartiles
+from benchmarks.results import FIRST_RESULT, Row, quartiles
 from benchmarks.shapes import ROOT, Data, features, mslr
 from benchmarks.shapes import FloatArray as Seconds
 
@@ -98,12 +99,24 @@ def on_real_data(name: str, effort: Effort) -> Found:
 
 
 def on_short_lists(effort: Effort) -> Found:
-    """Measure short queries in turn with LightGBM, so that neither finds its caches warm."""
+    """Measure short queries without ties in turn with LightGBM."""
     n = effort.many_queries or effort.queries
-    pace = effort.pace._replace(warm=False)
-    yield from against("LightGBM", "short", shapes.tiny_queries(5 * n), pace)
-    yield from against("LightGBM", "short", shapes.equal_queries(5 * n // 2, 5), pace)
-    yield from against("LightGBM", "short", shapes.equal_queries(n, 20), pace)
+    yield from in_turn(
+        "short", effort, shapes.tiny_queries(5 * n), shapes.equal_queries(5 * n // 2, 5), shapes.equal_queries(n, 20)
+    )
+
+
+def on_leaves(effort: Effort) -> Found:
+    """Measure the scores of a tree of 31 leaves in turn with LightGBM."""
+    n = effort.many_queries or effort.queries
+    lists = mslr(effort.queries), shapes.tiny_queries(5 * n), shapes.equal_queries(n, 20)
+    yield from in_turn("leaves", effort, *map(shapes.with_leaves, lists))
+
+
+def in_turn(measure: str, effort: Effort, *shapes_of_data: Data) -> Found:
+    """Measure in turn with LightGBM, so that neither finds its caches warm."""
+    for data, n_threads in itertools.product(shapes_of_data, usable(effort.threads)):
+        yield from against("LightGBM", measure, data, effort.pace._replace(warm=False), n_threads)
 
 
 def against(name: str, measure: str, data: Data, pace: Pace, n_threads: int = 1, slow: Pace | None = None) -> Found:
@@ -119,7 +132,7 @@ def against(name: str, measure: str, data: Data, pace: Pace, n_threads: int = 1,
     if slow:
         calls = {"ours": first_result(data), "peer": lambda: peer.prepare(data, n_threads)[0]()}
         times = side_by_side(calls, slow)
-        yield compared("first result from arrays", ours=times["ours"], other=times["peer"])
+        yield compared(FIRST_RESULT, ours=times["ours"], other=times["peer"])
 
 
 def usable(threads: Iterable[int]) -> list[int]:
@@ -327,6 +340,7 @@ MEASURES: Mapping[str, list[Callable[[Effort], Found]]] = {
     **{name: [partial(on_mslr, name)] for name in PEERS},
     "MQ2008": [partial(on_real_data, name) for name in ON_REAL_DATA],
     "short": [on_short_lists],
+    "leaves": [on_leaves],
     "ties": [ties],
     **{host: [partial(training, host)] for host in TRAININGS},
     "memory": [memory],

@@ -8,7 +8,8 @@
 //     rank 2   .    .    .        .
 //     rank 3   0    .    .        .
 //
-// Only ties are handled query by query. A list of more than MOST_IN_A_NETWORK documents has matrices of one lane.
+// Only the probabilities to stop in a tie of three and more documents are found query by query. A list of more than
+// MOST_IN_A_NETWORK documents has matrices of one lane.
 //
 // A sum runs from the first rank to the last, and no operation is reordered or fused, so the digits of a query depend
 // neither on its neighbours nor on the processor. `native.py` is the other side of the interface.
@@ -19,11 +20,11 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <functional>
 #include <limits>
 #include <new>
 #include <numeric>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #if defined(_WIN32)
 #define NOMINMAX
@@ -31,6 +32,8 @@
 #else
 #include <pthread.h>
 #include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #endif
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -49,8 +52,8 @@ constexpr int MOST_LANES = 2;
 #endif
 constexpr int64_t MOST_IN_A_NETWORK = 768;  // longer lists are sorted faster by their digits
 constexpr int MOST_GRADE_BITS = 8;          // of a sort key; more distinct grades than that are looked up after the sort
-constexpr int MOST_COUNTED_GRADES = 255;    // more distinct grades are sorted
-constexpr int64_t MOST_SORTED_GRADES = 48;  // of longer lists, the documents of each grade are counted
+constexpr int MOST_COUNTED_GRADES = 255;    // the documents of each grade are counted; more distinct grades are sorted,
+constexpr int64_t MOST_SORTED_GRADES = 48;  // and so are those of short lists, without a branch that depends on them
 constexpr int64_t HIGHEST = std::numeric_limits<int64_t>::max();
 constexpr double NEGLIGIBLE = 0x1p-60;      // a user who gets further with this probability changes no digit
 constexpr int64_t USUAL_RANKS = 16;         // so many ranks of a tie are cheaper than to ask how many are reached
@@ -99,11 +102,39 @@ template <class T, int LANES>
 struct Register {
     typedef T type __attribute__((vector_size(sizeof(T) * LANES)));
 };
+template <class T>
+struct Register<T, 1> {  // GCC would keep a register of one lane in memory
+    using type = T;
+};
+template <int LANES> using Doubles = typename Register<double, LANES>::type;
+template <int LANES> using Integers = typename Register<int64_t, LANES>::type;
+template <int LANES> using Grades = typename Register<int32_t, LANES>::type;
 
+// What differs between a register of several lanes and one number.
+template <class R>
+auto at(const R& lanes, int lane) {
+    if constexpr (std::is_arithmetic_v<R>) return lanes;
+    else return lanes[lane];
+}
+template <class R, class T>
+void set(R& lanes, int lane, T value) {
+    if constexpr (std::is_arithmetic_v<R>) lanes = value;
+    else lanes[lane] = value;
+}
+template <class Condition>
+auto mask(const Condition& lanes) {  // all bits of a lane are set where it is true, and none elsewhere
+    if constexpr (std::is_arithmetic_v<Condition>) return -int64_t{lanes};
+    else return lanes;
+}
+template <class To, class R>
+To narrow(const R& lanes) {
+    if constexpr (std::is_arithmetic_v<R>) return static_cast<To>(lanes);
+    else return __builtin_convertvector(lanes, To);
+}
 template <class Mask>
-bool is_any(const Mask& mask) {  // whether any lane is true
+bool is_any(const Mask& lanes) {  // whether any lane is true
     bool any = false;
-    for (size_t lane = 0; lane < sizeof mask / sizeof mask[0]; lane++) any |= mask[lane] != 0;
+    for (int lane = 0; lane < int(sizeof lanes / sizeof at(lanes, 0)); lane++) any |= at(lanes, lane) != 0;
     return any;
 }
 
@@ -129,35 +160,13 @@ class Array {
         first = reinterpret_cast<T*>((reinterpret_cast<uintptr_t>(memory) + 63) / 64 * 64);  // as registers need it
         return memory != nullptr;
     }
-    void resize(int64_t n_values) { n = n_values; }
     void push_back(const T& value) { first[n++] = value; }
     void clear() { n = 0; }
     int64_t size() const { return n; }
-    T* data() const { return first; }
     T* begin() const { return first; }
     T* end() const { return first + n; }
     T& operator[](int64_t i) const { return first[i]; }
 };
-
-// The sum of halves of halves: errors grow with the logarithm of n. NumPy adds in the same order.
-double pairwise_sum(const double* x, int64_t n) {
-    if (n > 128) {
-        const int64_t half = n / 2 / 8 * 8;
-        return pairwise_sum(x, half) + pairwise_sum(x + half, n - half);
-    }
-    double sum = 0;
-    int64_t i = 0;
-    if (n >= 8) {
-        double s[8];
-        std::copy_n(x, 8, s);
-        for (i = 8; i + 8 <= n; i += 8) {
-            for (int j = 0; j < 8; j++) s[j] += x[i + j];
-        }
-        sum = ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]));
-    }
-    for (; i < n; i++) sum += x[i];
-    return sum;
-}
 
 // Adds a number, or several side by side, to a sum, and what the addition loses to `lost` (Knuth's TwoSum).
 template <class T>
@@ -167,38 +176,49 @@ void add(const T& value, T& sum, T& lost) {
     sum = longer;
 }
 
+// The sum of the values that are not NaN, and their number.
+std::pair<double, int64_t> sum_of_numbers(const double* x, int64_t n) {
+    Doubles<8> sums = {}, losts = {}, counts = {};
+    for (int64_t i = 0; i < n; i += 8) {
+        Doubles<8> value;
+        for (int lane = 0; lane < 8; lane++) value[lane] = i + lane < n ? x[i + lane] : NAN;
+        add(value == value ? value : Doubles<8>{}, sums, losts);
+        counts += value == value ? Doubles<8>{} + 1.0 : Doubles<8>{};
+    }
+    double sum = 0, lost = 0, count = 0;
+    for (int lane = 0; lane < 8; lane++) add(sums[lane], sum, lost), lost += losts[lane], count += counts[lane];
+    return {std::isfinite(sum) ? sum + lost : sum, static_cast<int64_t>(count)};
+}
+
 struct Run {  // documents of one grade in a tie
     int64_t grade, n;
 };
 
-struct Tie {  // documents of equal score whose order is open
-    int64_t lane, above, size;
-    int64_t first_run, n_runs;  // by ascending grade
-
-    int64_t end() const { return above + size; }
-    bool is_mixed() const { return n_runs > 1; }
+template <int LANES>
+struct PartOfTie {  // the documents of a tie down to one rank
+    Doubles<LANES> above, hits, size;  // the sum of the values above the tie; the number of values above 0, and of all values
+    Integers<LANES> is_mixed;          // whether the values differ
 };
 
 // The matrices of some queries. Later batches use their memory again.
 template <int LANES>
 struct Batch {
-    using Integers = typename Register<int64_t, LANES>::type;
-    using Grades = typename Register<int32_t, LANES>::type;
-    using Doubles = typename Register<double, LANES>::type;
 
     const Documents& all;
     int n_lanes = 0;                   // queries; further lanes are padding
     int64_t query[LANES], first[LANES], n[LANES];  // n documents of each, from the offset `first` on
     int64_t width = 0;
     int position_bits = 0, order_bits = 0;  // of a key
-    Array<Integers> key;
+    Array<Integers<LANES>> key;
     Array<int64_t> score;        // as integers, lane after lane, by position in the query
-    Array<Grades> grade;
-    Array<int64_t> edges;        // of ranges of nearly equal scores, lane after lane
-    Array<Tie> ties;
-    Array<Run> runs;
-    Array<Doubles> term, so_far;       // what each rank adds to a sum, and what has been accumulated there
-    Array<double> value, s, t, spare;  // of the documents of one tie, see `gains` and `stops_in_tie`
+    Array<Grades<LANES>> grade;
+    Array<Integers<LANES>> is_tied;     // whether a document has the score of the next one (all bits are set)
+    bool has_ties = false;
+    Array<Doubles<LANES>> term, so_far;       // what each rank adds to a sum, and what has been accumulated there
+    Array<Doubles<LANES>> stop;               // the probability to stop at each rank, for a user who reaches it
+    Array<PartOfTie<LANES>> part;
+    Array<Run> runs;                   // of one tie, see `count_grades`
+    Array<double> s, t, spare;         // see `stops_in_tie`
     Array<std::tuple<int64_t, int64_t, int64_t, int64_t>> unsorted;  // documents that `repair` sorts
 
     explicit Batch(const Documents& documents) : all(documents) {}
@@ -206,29 +226,35 @@ struct Batch {
     bool take(const int64_t* queries, int n_queries) {  // false if there is not enough memory
         n_lanes = n_queries, width = 0;
         for (int lane = 0; lane < LANES; lane++) {
-            const bool is_used = lane < n_lanes;
-            query[lane] = is_used ? queries[lane] : queries[0];
+            query[lane] = queries[lane < n_lanes ? lane : 0];
             first[lane] = all.start[query[lane]];
-            n[lane] = is_used ? all.start[query[lane] + 1] - first[lane] : 0;
+            n[lane] = lane < n_lanes ? all.start[query[lane] + 1] - first[lane] : 0;
             width = std::max(width, n[lane]);
         }
         return key.make_room(width) && score.make_room(width * LANES) && grade.make_room(width) && term.make_room(width) &&
-               so_far.make_room(width) && ties.make_room(width / 2 * LANES) && runs.make_room(width * LANES) &&
-               edges.make_room((width + 1) * LANES) && unsorted.make_room(width) && value.make_room(width) &&
-               s.make_room(width + 1) && t.make_room(width + 1) && spare.make_room(4 * width + 4);
+               so_far.make_room(width) && is_tied.make_room(width) && part.make_room(width) && stop.make_room(width) &&
+               runs.make_room(width) && unsorted.make_room(width) && s.make_room(width + 1) && t.make_room(width + 1) &&
+               spare.make_room(4 * width + 4);
     }
 
     int64_t row_at(int64_t document) const { return all.rows ? all.rows[document] : document; }
-    int64_t position(int64_t rank, int64_t lane) const { return key[rank][lane] & ((int64_t{1} << position_bits) - 1); }
-    int64_t score_at(int64_t rank, int64_t lane) const { return score[lane * width + position(rank, lane)]; }
-    int64_t row(int64_t rank, int64_t lane) const { return row_at(first[lane] + position(rank, lane)); }
-    const Run* begin(const Tie& tie) const { return &runs[tie.first_run]; }
-    const Run* end(const Tie& tie) const { return begin(tie) + tie.n_runs; }
-
-    double sum(const Tie& tie, const double* by_grade) const {  // by counts, so that a large tie costs no digit
-        double sum = 0;
-        for (const Run* run = begin(tie); run < end(tie); run++) sum += run->n * by_grade[run->grade];
-        return sum;
+    int64_t position(int64_t rank, int lane) const { return at(key[rank], lane) & ((int64_t{1} << position_bits) - 1); }
+    int64_t score_at(int64_t rank, int lane) const { return score[lane * width + position(rank, lane)]; }
+    int64_t row(int64_t rank, int lane) const { return row_at(first[lane] + position(rank, lane)); }
+    int64_t end_of_tie(int64_t rank, int lane) const {  // of the tie that begins there
+        while (at(is_tied[rank], lane)) rank++;
+        return rank + 1;
+    }
+    int64_t with_whole_ties(int64_t depth) const {
+        while (has_ties && depth < width && is_any(is_tied[depth - 1])) depth++;
+        return depth;
+    }
+    void count_grades(int lane, int64_t begin, int64_t end) {  // of a tie, in ascending order, as runs
+        runs.clear();
+        for (int64_t i = begin; i < end; i++) {
+            if (i == begin || at(grade[i], lane) != at(grade[i - 1], lane)) runs.push_back({at(grade[i], lane), 0});
+            runs.end()[-1].n++;
+        }
     }
 };
 
@@ -255,15 +281,15 @@ inline int bits_for(int64_t n) {
 }
 
 // Batcher's merge exchange (Knuth, volume 3, 5.2.2, algorithm M): the same comparisons for any input, so lanes share them.
-template <class Integers>
-void sort_by_network(Integers* key, int64_t n) {
+template <int LANES>
+void sort_by_network(Integers<LANES>* key, int64_t n) {
     int64_t top = 1;
     while (2 * top < n) top *= 2;
     for (int64_t p = top; p > 0; p /= 2) {
         for (int64_t q = top, r = 0, d = p;; d = q - p, q /= 2, r = p) {
             for (int64_t begin = r; begin < n - d; begin += 2 * p) {
                 for (int64_t i = begin; i < std::min(begin + p, n - d); i++) {
-                    const Integers a = key[i], b = key[i + d];
+                    const Integers<LANES> a = key[i], b = key[i + d];
                     key[i] = a < b ? a : b;
                     key[i + d] = a < b ? b : a;
                 }
@@ -290,6 +316,12 @@ void sort_by_digits(int64_t* key, int64_t* spare, int64_t n, int low_bits) {
     if (key != result) std::copy_n(key, n, spare);
 }
 
+template <int LANES>
+void sort(Batch<LANES>& batch, int low_bits) {
+    if constexpr (LANES > 1) sort_by_network<LANES>(batch.key.begin(), batch.width);
+    else sort_by_digits(batch.key.begin(), reinterpret_cast<int64_t*>(batch.term.begin()), batch.width, low_bits);
+}
+
 // Sorts the documents from one rank to another of one query by score, then as the policy says, then by position.
 template <int LANES>
 void repair(Batch<LANES>& batch, int lane, int64_t begin, int64_t end) {
@@ -298,84 +330,68 @@ void repair(Batch<LANES>& batch, int lane, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; i++) {
         const int64_t row = batch.row(i, lane), grade = all.grade[row];
         const int64_t order = all.ties == STABLE ? 0 : all.ties == DOCID ? all.docid[row] : all.ties == BEST ? -grade : grade;
-        batch.unsorted.push_back({batch.score_at(i, lane), order, batch.position(i, lane), int64_t{batch.key[i][lane]}});
+        batch.unsorted.push_back({batch.score_at(i, lane), order, batch.position(i, lane), at(batch.key[i], lane)});
     }
     std::sort(batch.unsorted.begin(), batch.unsorted.end());
     for (int64_t i = begin; i < end; i++) {
-        batch.key[i][lane] = std::get<3>(batch.unsorted[i - begin]);
-        batch.grade[i][lane] = all.grade[batch.row(i, lane)];
+        set(batch.key[i], lane, std::get<3>(batch.unsorted[i - begin]));
+        set(batch.grade[i], lane, all.grade[batch.row(i, lane)]);
     }
 }
 
-// Adds a tie of one query with its documents of each grade. (There is no branch that depends on them, which would be slow.)
+// Finds the ties among documents that agree in the bits of the score in the key, as `is_tied` says at first. Where some of
+// a query are no ties, or where the key does not hold the order of ties, these documents are sorted again.
 template <int LANES>
-void add_tie(Batch<LANES>& batch, int64_t lane, int64_t begin, int64_t end) {
-    const int64_t first_run = batch.runs.size();
-    Run* run = batch.runs.end();
-    int64_t grade = batch.grade[begin][lane];
-    for (int64_t i = begin; i < end; i++) {
-        run += batch.grade[i][lane] != grade;
-        grade = batch.grade[i][lane];
-        *run = {grade, i + 1};
+void find_ties(Batch<LANES>& batch, const Integers<LANES>& has_near, int64_t score_mask) {
+    Integers<LANES> is_sorted_again = batch.all.ties == STABLE || batch.order_bits ? Integers<LANES>{} : has_near;
+    for (int64_t i = 0; i + 1 < batch.width; i++) {
+        const Integers<LANES> is_near = batch.is_tied[i];
+        if (!is_any(is_near)) continue;
+        Integers<LANES> score, next;
+        for (int lane = 0; lane < LANES; lane++) {
+            set(score, lane, batch.score_at(i, lane)), set(next, lane, batch.score_at(i + 1, lane));
+        }
+        batch.is_tied[i] &= mask(score == next);
+        is_sorted_again |= is_near ^ batch.is_tied[i];
     }
-    batch.runs.resize(run + 1 - batch.runs.begin());
-    batch.ties.push_back({lane, begin, end - begin, first_run, batch.runs.size() - first_run});
-    int64_t above = begin;
-    for (Run* one = &batch.runs[first_run]; one <= run; one++) one->n -= std::exchange(above, one->n);
-}
-
-// Sorts nearly equal scores of one query again, and ties whose order the key does not hold, and finds the ties. `edges`
-// has the first and the last rank of each range of documents that agree in the bits of the score in the key.
-template <int LANES>
-void find_ties(Batch<LANES>& batch, int lane, const int64_t* edges, int64_t n_edges, bool loses_bits) {
-    const Ties policy = batch.all.ties;
-    for (int64_t e = 0; e < n_edges; e += 2) {
-        const int64_t begin = edges[e], end = edges[e + 1] + 1, score = batch.score_at(begin, lane);
-        bool is_tie = true;
-        for (int64_t i = begin + 1; i < end && loses_bits; i++) is_tie &= batch.score_at(i, lane) == score;
-        if (!is_tie || (policy != STABLE && !batch.order_bits)) repair(batch, lane, begin, end);
-        if (policy != MEAN) continue;
-        for (int64_t i = begin, j; i < end; i = j) {
-            for (j = is_tie ? end : i + 1; j < end && batch.score_at(j, lane) == batch.score_at(i, lane); j++) {}
-            if (j > i + 1) add_tie(batch, lane, i, j);
+    for (int lane = 0; lane < LANES; lane++) {
+        for (int64_t begin = 0, end; at(is_sorted_again, lane) && begin < batch.n[lane]; begin = end) {
+            const auto is_near = [&](int64_t i) { return !((at(batch.key[i], lane) ^ at(batch.key[begin], lane)) & score_mask); };
+            for (end = begin + 1; end < batch.n[lane] && is_near(end); end++) {}
+            if (end == begin + 1) continue;
+            repair(batch, lane, begin, end);
+            for (int64_t i = begin; i + 1 < end; i++) {
+                set(batch.is_tied[i], lane, mask(batch.score_at(i, lane) == batch.score_at(i + 1, lane)));
+            }
         }
     }
+    batch.has_ties = false;
+    for (int64_t i = 0; i < batch.width; i++) batch.has_ties |= is_any(batch.is_tied[i]);
 }
 
 // Ranks the documents of a batch by descending grade.
 template <int LANES>
 void rank_by_grade(Batch<LANES>& batch) {
     const Documents& all = batch.all;
-    batch.ties.clear(), batch.runs.clear();
-    if (LANES > 1 && batch.width <= MOST_SORTED_GRADES) {  // which has no branch that depends on the grades
-        std::fill_n(batch.key.data(), batch.width, typename Batch<LANES>::Integers{});
-        for (int lane = 0; lane < LANES; lane++) {
-            for (int64_t i = 0; i < batch.n[lane]; i++) {
-                batch.key[i][lane] = -all.grade[batch.row_at(batch.first[lane] + i)];
-            }
-        }
-        sort_by_network(batch.key.data(), batch.width);
-        for (int64_t i = 0; i < batch.width; i++) {
-            batch.grade[i] = __builtin_convertvector(-batch.key[i], typename Batch<LANES>::Grades);
-        }
-        return;
-    }
-    std::fill_n(batch.grade.data(), batch.width, typename Batch<LANES>::Grades{});
+    batch.has_ties = false;
+    std::fill_n(batch.key.begin(), batch.width, Integers<LANES>{});
+    std::fill_n(batch.grade.begin(), batch.width, Grades<LANES>{});
+    const bool is_counted = all.n_grades <= MOST_COUNTED_GRADES && (LANES == 1 || batch.width > MOST_SORTED_GRADES);
     for (int lane = 0; lane < LANES; lane++) {
-        if (all.n_grades <= MOST_COUNTED_GRADES) {
-            int64_t count[MOST_COUNTED_GRADES + 1];
-            std::fill_n(count, all.n_grades + 1, 0);
-            for (int64_t i = 0; i < batch.n[lane]; i++) count[all.grade[batch.row_at(batch.first[lane] + i)]]++;
-            for (int64_t grade = all.n_grades, i = 0; grade > 0; grade--) {
-                for (const int64_t end = i + count[grade]; i < end; i++) batch.grade[i][lane] = grade;
-            }
-            continue;
+        int64_t count[MOST_COUNTED_GRADES + 1];
+        if (is_counted) std::fill_n(count, all.n_grades + 1, 0);
+        for (int64_t i = 0; i < batch.n[lane]; i++) {
+            const int64_t grade = all.grade[batch.row_at(batch.first[lane] + i)];
+            if (is_counted) count[grade]++;
+            else set(batch.key[i], lane, -grade);
         }
-        int64_t* sorted = batch.score.data();
-        for (int64_t i = 0; i < batch.n[lane]; i++) sorted[i] = all.grade[batch.row_at(batch.first[lane] + i)];
-        std::sort(sorted, sorted + batch.n[lane], std::greater<>());  // (libc++ has the ascending sort in its library)
-        for (int64_t i = 0; i < batch.n[lane]; i++) batch.grade[i][lane] = sorted[i];
+        for (int64_t grade = all.n_grades, i = 0; grade > 0 && is_counted; grade--) {
+            for (const int64_t end = i + count[grade]; i < end; i++) set(batch.grade[i], lane, grade);
+        }
     }
+    if (is_counted) return;
+    sort(batch, 0);
+    for (int64_t i = 0; i < batch.width; i++) batch.grade[i] = narrow<Grades<LANES>>(-batch.key[i]);
 }
 
 // Ranks the documents of a batch; returns a row whose score is NaN, or -1.
@@ -388,118 +404,125 @@ int64_t rank_batch(Batch<LANES>& batch) {
     const bool key_has_grade = grade_bits <= MOST_GRADE_BITS && all.ties != STABLE && all.ties != DOCID;
     batch.position_bits = bits_for(batch.width);
     batch.order_bits = key_has_grade ? grade_bits : 0;
-    const int64_t mask = (int64_t{1} << (batch.position_bits + batch.order_bits)) - 1, n_grades = all.n_grades;
-    bool loses_bits[LANES];  // whether a score of the query has any where the key has none
+    const int64_t low = (int64_t{1} << (batch.position_bits + batch.order_bits)) - 1, n_grades = all.n_grades;
+    bool loses_bits = false;  // whether a score has any where the key has none
     for (int lane = 0; lane < LANES; lane++) {
         int64_t* score = &batch.score[lane * batch.width];
         int64_t low_bits = 0;
         for (int64_t i = 0; i < batch.n[lane]; i++) {
             const int64_t row = batch.row_at(batch.first[lane] + i), bits = bits_of(all.score[row]);
             if (std::isnan(all.score[row])) return row;
-            low_bits |= bits & mask;
+            low_bits |= bits & low;
             score[i] = bits ^ ((bits >> 63) & HIGHEST);  // smaller integers are higher scores
             const int64_t grade = all.grade[row], order = key_has_grade ? (is_best ? n_grades - grade : grade) : 0;
-            batch.key[i][lane] = (score[i] & ~mask) | order << batch.position_bits | i;
+            set(batch.key[i], lane, (score[i] & ~low) | order << batch.position_bits | i);
         }
-        for (int64_t i = batch.n[lane]; i < batch.width; i++) batch.key[i][lane] = HIGHEST;
-        loses_bits[lane] = low_bits != 0;
+        for (int64_t i = batch.n[lane]; i < batch.width; i++) set(batch.key[i], lane, (HIGHEST & ~low) | i), score[i] = HIGHEST;
+        loses_bits |= low_bits != 0;
     }
-    if constexpr (LANES > 1) {
-        sort_by_network(batch.key.data(), batch.width);
-    } else {
-        sort_by_digits(reinterpret_cast<int64_t*>(batch.key.data()), reinterpret_cast<int64_t*>(batch.term.data()),
-                       batch.width, batch.position_bits);
-    }
+    sort(batch, batch.position_bits);
 
-    using Integers = typename Batch<LANES>::Integers;
-    Integers n, was_near = {};  // whether two documents of a query agree in the bits of the score
-    for (int lane = 0; lane < LANES; lane++) n[lane] = batch.n[lane];
-    int64_t n_edges[LANES] = {};  // of the ranges of such documents
-    const int64_t most_edges = batch.width + 1;
+    Integers<LANES> n, has_near = {};  // whether two documents of a query agree in the bits of the score
+    for (int lane = 0; lane < LANES; lane++) set(n, lane, batch.n[lane]);
     for (int64_t i = 0; i < batch.width; i++) {
-        const Integers key = batch.key[i], order = (key & mask) >> batch.position_bits;
-        const Integers grade = i < n ? (is_best ? n_grades - order : order) : Integers{};
-        batch.grade[i] = __builtin_convertvector(grade, typename Batch<LANES>::Grades);
-        const Integers next = i + 1 < batch.width ? batch.key[i + 1] : Integers{} + HIGHEST;
-        const Integers is_near = (((key ^ next) & ~mask) == 0) & (i + 1 < n), is_edge = is_near ^ was_near;
-        was_near = is_near;
-        if (!is_any(is_edge)) continue;
-        for (int lane = 0; lane < LANES; lane++) {
-            batch.edges[lane * most_edges + n_edges[lane]] = i;
-            n_edges[lane] -= is_edge[lane];  // true is -1
-        }
+        const Integers<LANES> key = batch.key[i], order = (key & low) >> batch.position_bits;
+        const Integers<LANES> grade = i < n ? (is_best ? n_grades - order : order) : Integers<LANES>{};
+        batch.grade[i] = narrow<Grades<LANES>>(grade);
+        const Integers<LANES> next = i + 1 < batch.width ? batch.key[i + 1] : Integers<LANES>{} + HIGHEST;
+        batch.is_tied[i] = mask(((key ^ next) & ~low) == 0) & mask(i + 1 < n);
+        has_near |= batch.is_tied[i];
     }
-    batch.ties.clear(), batch.runs.clear();
-    for (int lane = 0; lane < LANES; lane++) {
-        for (int64_t i = 0; i < batch.n[lane] && !key_has_grade; i++) batch.grade[i][lane] = all.grade[batch.row(i, lane)];
-        const bool is_final = !loses_bits[lane] && (all.ties == STABLE || (key_has_grade && all.ties != MEAN));
-        if (!is_final) find_ties(batch, lane, &batch.edges[lane * most_edges], n_edges[lane], loses_bits[lane]);
+    for (int lane = 0; lane < LANES && !key_has_grade; lane++) {
+        for (int64_t i = 0; i < batch.n[lane]; i++) set(batch.grade[i], lane, all.grade[batch.row(i, lane)]);
     }
+    batch.has_ties = is_any(has_near);
+    if (batch.has_ties && (loses_bits || (all.ties != STABLE && !key_has_grade))) find_ties(batch, has_near, ~low);
+    batch.has_ties &= all.ties == MEAN;
     return -1;
 }
 
 // -- the three kinds of sums ----------------------------------------------------------------------------------------
 //
-// Each writes what the first ranks add to the sum, as the mean over all orders of tied documents. A tie of one grade
-// keeps its exact value, because rounding could lift a perfect ranking above 1.
+// Each writes what the first ranks add to the sum, as the mean over all orders of tied documents: first as if no order
+// were open; then a walk down the ranks adds up each tie, and one up the ranks hands the result to all of its documents.
+// A tie of equal values keeps them, because rounding could lift a perfect ranking above 1.
 
 // Writes a value for each document by its grade.
 template <int LANES>
 void look_up(const double* by_grade, Batch<LANES>& batch, int64_t depth) {
-    const int32_t* grade = reinterpret_cast<const int32_t*>(batch.grade.data());
-    double* term = reinterpret_cast<double*>(batch.term.data());
+    const int32_t* grade = reinterpret_cast<const int32_t*>(batch.grade.begin());
+    double* term = reinterpret_cast<double*>(batch.term.begin());
     for (int64_t i = 0; i < depth * LANES; i++) term[i] = by_grade[grade[i]];
 }
 
 // What a rank adds: by_grade[g] x by_rank[rank]. In a tie it is the mean of the documents.
 template <int LANES>
 void gains(const Family& family, Batch<LANES>& batch, int64_t depth) {
+    const int64_t end = batch.with_whole_ties(depth);
     if (family.by_row) {
         for (int lane = 0; lane < LANES; lane++) {
-            for (int64_t i = 0; i < depth; i++) {
-                batch.term[i][lane] = i < batch.n[lane] ? family.by_row[batch.row(i, lane)] : 0.0;
+            for (int64_t i = 0; i < end; i++) {
+                set(batch.term[i], lane, i < batch.n[lane] ? family.by_row[batch.row(i, lane)] : 0.0);
             }
         }
     } else {
-        look_up(family.by_grade, batch, depth);
+        look_up(family.by_grade, batch, end);
     }
-    for (const Tie& tie : batch.ties) {
-        if (tie.above >= depth || !(tie.is_mixed() || family.by_row)) continue;
-        double sum;
-        if (family.by_row) {
-            batch.value.clear();
-            for (int64_t i = tie.above; i < tie.end(); i++) batch.value.push_back(family.by_row[batch.row(i, tie.lane)]);
-            sum = pairwise_sum(batch.value.data(), tie.size);
-        } else {
-            sum = batch.sum(tie, family.by_grade);
-        }
-        for (int64_t i = tie.above; i < std::min(depth, tie.end()); i++) batch.term[i][tie.lane] = sum / tie.size;
+    if (!batch.has_ties) return;
+    Doubles<LANES> sum = {}, lost = {}, n = {}, before = {};
+    Integers<LANES> is_equal = {};
+    for (int64_t i = 0; i < end; i++) {
+        const Integers<LANES> goes_on = i ? batch.is_tied[i - 1] : Integers<LANES>{};
+        const Doubles<LANES> value = batch.term[i];
+        is_equal = (is_equal & mask(value == before)) | ~goes_on;
+        sum = goes_on ? sum : Doubles<LANES>{}, lost = goes_on ? lost : Doubles<LANES>{}, n = goes_on ? n : Doubles<LANES>{};
+        add(value, sum, lost);
+        n += 1.0;
+        batch.term[i] = is_equal ? value : (sum + lost) / n;
+        before = value;
     }
+    for (int64_t i = end - 1; i-- > 0;) batch.term[i] = batch.is_tied[i] ? batch.term[i + 1] : batch.term[i];
 }
 
 // What a rank adds: the sum of by_grade so far if by_grade[g] > 0, divided by by_rank[rank]. Let a tie of m documents have
 // r with a value above 0, g on average, and let G be the sum above it. Its j-th rank then has the expectation
-// r/m (G + g + (j - 1) g (r - 1)/(m - 1)).
+// r/m (G + g + (j - 1) g (r - 1)/(m - 1)), which takes one division with the denominator m (m - 1).
 template <int LANES>
 void precisions(const Family& family, Batch<LANES>& batch, int64_t depth) {
-    using Doubles = typename Batch<LANES>::Doubles;
-    look_up(family.by_grade, batch, depth);
-    Doubles sum = {};
-    for (int64_t i = 0; i < depth; i++) {
-        const Doubles value = batch.term[i];
-        batch.so_far[i] = sum += value;
-        batch.term[i] = value > 0 ? sum : Doubles{};
-    }
-    for (const Tie& tie : batch.ties) {
-        if (tie.above >= depth || !tie.is_mixed()) continue;
-        const double total = batch.sum(tie, family.by_grade);
-        double r = 0;
-        for (const Run* run = batch.begin(tie); run < batch.end(tie); run++) r += family.by_grade[run->grade] > 0 ? run->n : 0;
-        const double g = total / std::max(r, 1.0), others = g * ((r - 1) / (tie.size - 1)), share = r / tie.size;
-        const double first = g + (tie.above ? batch.so_far[tie.above - 1][tie.lane] : 0.0);
-        for (int64_t i = tie.above; i < std::min(depth, tie.end()); i++) {
-            batch.term[i][tie.lane] = share * (first + (i - tie.above) * others);
+    const int64_t end = batch.with_whole_ties(depth);
+    look_up(family.by_grade, batch, end);
+    Doubles<LANES> sum = {}, before = {};
+    PartOfTie<LANES> part = {};
+    for (int64_t i = 0; i < end; i++) {
+        const Doubles<LANES> value = batch.term[i];
+        if (batch.has_ties) {
+            const Integers<LANES> goes_on = i ? batch.is_tied[i - 1] : Integers<LANES>{};
+            part.above = goes_on ? part.above : sum;
+            part.hits = (goes_on ? part.hits : Doubles<LANES>{}) + (value > 0 ? Doubles<LANES>{} + 1.0 : Doubles<LANES>{});
+            part.size = (goes_on ? part.size : Doubles<LANES>{}) + 1.0;
+            part.is_mixed = (part.is_mixed | mask(value != before)) & goes_on;
+            before = value;
+            if (is_any(~batch.is_tied[i])) batch.part[i] = part;
         }
+        batch.so_far[i] = sum += value;
+        batch.term[i] = value > 0 ? sum : Doubles<LANES>{};
+    }
+    Doubles<LANES> total = {}, j = {};
+    for (int64_t i = batch.has_ties ? end : 0; i-- > 0;) {
+        const Integers<LANES> ends = ~batch.is_tied[i];
+        if (is_any(ends)) {
+            const PartOfTie<LANES>& whole = batch.part[i];
+            part.above = ends ? whole.above : part.above;
+            part.hits = ends ? whole.hits : part.hits;
+            part.size = ends ? whole.size : part.size;
+            part.is_mixed = ends ? whole.is_mixed : part.is_mixed;
+            total = ends ? batch.so_far[i] - whole.above : total;
+            j = ends ? whole.size : j;
+        }
+        j -= 1.0;
+        const Doubles<LANES> others = part.size - 1.0;
+        const Doubles<LANES> numerator = (part.hits * part.above + total) * others + total * j * (part.hits - 1.0);
+        batch.term[i] = part.is_mixed ? numerator / (part.size * others) : batch.term[i];
     }
 }
 
@@ -579,44 +602,67 @@ void stops_in_tie(const Run* begin, const Run* end, int64_t size, Stop stop, int
     }
 }
 
+// Writes the probabilities to stop in a tie that some users reach.
+template <int LANES>
+void stop_in_tie(const Family& family, Batch<LANES>& batch, int lane, int64_t above, int64_t end, int64_t depth,
+                 double reached, double scale) {
+    batch.count_grades(lane, above, end);
+    const int64_t size = end - above;
+    const auto stop = [&](int64_t grade) { return std::min(family.by_grade[grade] * scale, 1.0); };
+    end = std::min(depth, end);
+    int64_t ranks = std::max<int64_t>(std::min(end, family.effective_depth) - above, 0);
+    if (ranks > USUAL_RANKS) {  // S_j <= (1 - mean)^j (Maclaurin), so nobody gets further than this
+        double sum = 0;
+        for (const Run& run : batch.runs) sum += run.n * stop(run.grade);
+        const double mean = std::min(sum / size, 1.0);
+        const double furthest = std::max(std::ceil(std::log(NEGLIGIBLE) / std::log1p(-mean)), 1.0);
+        if (furthest < ranks) ranks = static_cast<int64_t>(furthest);
+    }
+    if (ranks) {
+        stops_in_tie(batch.runs.begin(), batch.runs.end(), size, stop, ranks, batch.s.begin(), batch.t.begin(),
+                     batch.spare.begin());
+    }
+    for (int64_t i = above; i < end; i++) set(batch.term[i], lane, i < above + ranks ? reached * batch.t[i - above] : 0.0);
+}
+
 // What a rank adds: the probability that the user stops there, times by_rank[rank].
 template <int LANES>
 void cascade(const Family& family, Batch<LANES>& batch, int64_t depth) {
-    using Doubles = typename Batch<LANES>::Doubles;
-    Doubles scale, reach = Doubles{} + 1.0;
-    for (int lane = 0; lane < LANES; lane++) scale[lane] = family.scale ? family.scale[batch.query[lane]] : 1.0;
-    look_up(family.by_grade, batch, depth);
-    for (int64_t i = 0; i < depth; i++) {
-        Doubles p = batch.term[i] * scale;
-        p = p < 1.0 ? p : Doubles{} + 1.0;
-        batch.term[i] = p * reach;
-        batch.so_far[i] = reach *= 1.0 - p;
-        if (i % USUAL_RANKS == USUAL_RANKS - 1 && !is_any(reach > NEGLIGIBLE)) {
-            std::fill(&batch.term[i + 1], &batch.term[depth], Doubles{});
-            std::fill(&batch.so_far[i + 1], &batch.so_far[depth], Doubles{});
+    Doubles<LANES> scale, reach = Doubles<LANES>{} + 1.0;
+    for (int lane = 0; lane < LANES; lane++) set(scale, lane, family.scale ? family.scale[batch.query[lane]] : 1.0);
+    const int64_t with_pairs = std::min(depth + 1, batch.width);
+    look_up(family.by_grade, batch, with_pairs);
+    for (int64_t i = 0; i < with_pairs; i++) {
+        const Doubles<LANES> p = batch.term[i] * scale, stop = p < 1.0 ? p : Doubles<LANES>{} + 1.0;
+        batch.stop[i] = stop;
+        if (i % USUAL_RANKS == 0 && !is_any(mask(reach > NEGLIGIBLE))) {
+            for (; depth > i; depth--) batch.term[depth - 1] = Doubles<LANES>{};
             break;
         }
+        batch.term[i] = stop * reach;
+        batch.so_far[i] = reach *= 1.0 - stop;
     }
-    const Array<double>& stops = batch.t;
-    for (const Tie& tie : batch.ties) {
-        if (tie.above >= depth || !tie.is_mixed()) continue;
-        const double reached = tie.above ? batch.so_far[tie.above - 1][tie.lane] : 1.0;
-        const int64_t end = std::min(depth, tie.end());
-        int64_t ranks = reached > NEGLIGIBLE ? std::max<int64_t>(std::min(end, family.effective_depth) - tie.above, 0) : 0;
-        if (ranks > 0) {
-            const auto stop = [&](int64_t grade) { return std::min(family.by_grade[grade] * scale[tie.lane], 1.0); };
-            if (ranks > USUAL_RANKS) {  // S_j <= (1 - mean)^j (Maclaurin), so nobody gets further than this
-                double sum = 0;
-                for (const Run* run = batch.begin(tie); run < batch.end(tie); run++) sum += run->n * stop(run->grade);
-                const double mean = std::min(sum / tie.size, 1.0);
-                const double furthest = std::max(std::ceil(std::log(NEGLIGIBLE) / std::log1p(-mean)), 1.0);
-                if (furthest < ranks) ranks = static_cast<int64_t>(furthest);
-            }
-            stops_in_tie(batch.begin(tie), batch.end(tie), tie.size, stop, ranks, batch.s.data(), stops.data(),
-                         batch.spare.data());
+    if (!batch.has_ties) return;
+    Integers<LANES> is_last = {}, has_larger = {};
+    for (int64_t i = 0; i < depth; i++) {  // ties of two documents, which are the most, in all lanes at once
+        const Integers<LANES> is_tied = batch.is_tied[i], goes_on = i + 1 < batch.width ? batch.is_tied[i + 1] : Integers<LANES>{};
+        const Integers<LANES> is_pair = is_tied & ~is_last & ~goes_on;
+        has_larger |= is_tied & goes_on;
+        is_last = is_tied;
+        if (!is_any(is_pair)) continue;
+        const Doubles<LANES> p = batch.stop[i], q = batch.stop[i + 1], reached = i ? batch.so_far[i - 1] : Doubles<LANES>{} + 1.0;
+        const Integers<LANES> is_mixed = is_pair & mask(p != q);
+        batch.term[i] = is_mixed ? reached * (p + q) / 2 : batch.term[i];
+        batch.term[i + 1] = is_mixed ? reached * (p * (1.0 - q) + q * (1.0 - p)) / 2 : batch.term[i + 1];
+    }
+    for (int lane = 0; lane < LANES; lane++) {
+        for (int64_t i = 0, end; at(has_larger, lane) && i < depth; i = end) {
+            const double reached = i ? at(batch.so_far[i - 1], lane) : 1.0;
+            if (reached <= NEGLIGIBLE) break;
+            end = batch.end_of_tie(i, lane);
+            const bool is_mixed = at(batch.grade[i], lane) != at(batch.grade[end - 1], lane);
+            if (end > i + 2 && is_mixed) stop_in_tie(family, batch, lane, i, end, depth, reached, at(scale, lane));
         }
-        for (int64_t j = 0; j < ranks; j++) batch.term[tie.above + j][tie.lane] = reached * stops[j];
-        for (int64_t i = tie.above + ranks; i < end; i++) batch.term[i][tie.lane] = 0.0;
     }
 }
 
@@ -624,30 +670,30 @@ void cascade(const Family& family, Batch<LANES>& batch, int64_t depth) {
 
 // Writes the values of one cutoff: the sums, divided by what the metric declares.
 template <int LANES>
-void write(const Family& family, const Batch<LANES>& batch, int64_t c, const typename Batch<LANES>::Doubles& sum,
+void write(const Family& family, const Batch<LANES>& batch, int64_t c, const Doubles<LANES>& sum,
            double* out) {
     const int64_t n_queries = batch.all.n_queries;
     const double* divisor = family.divisor + c * n_queries;
-    typename Batch<LANES>::Doubles divisors;
-    for (int lane = 0; lane < LANES; lane++) divisors[lane] = divisor[batch.query[lane]];
+    Doubles<LANES> divisors;
+    for (int lane = 0; lane < LANES; lane++) set(divisors, lane, divisor[batch.query[lane]]);
     const auto quotient = sum / divisors;
     double* values = out + family.out_row[c] * n_queries;
-    for (int lane = 0; lane < batch.n_lanes; lane++) values[batch.query[lane]] = quotient[lane];
+    for (int lane = 0; lane < batch.n_lanes; lane++) values[batch.query[lane]] = at(quotient, lane);
 }
 
 // Adds up the terms down to each cutoff, with what the additions lose, so the error does not grow with the length of the
 // list.
 template <int LANES>
 void write_sums(const Family& family, const Batch<LANES>& batch, int64_t depth, double* out) {
-    using Doubles = typename Batch<LANES>::Doubles;
-    Doubles sum = {}, lost = {};
+    Doubles<LANES> sum = {}, lost = {};
     int64_t rank = 0;
     for (int64_t c = 0; c < family.n_cutoffs; c++) {
         for (const int64_t end = std::min(family.cutoff[c], depth); rank < end; rank++) {
-            Doubles by_rank = Doubles{} + family.by_rank[rank];
+            Doubles<LANES> by_rank = Doubles<LANES>{} + family.by_rank[rank];
             if (family.by_rank_start) {
                 for (int lane = 0; lane < LANES; lane++) {
-                    by_rank[lane] = rank < batch.n[lane] ? family.by_rank[family.by_rank_start[batch.query[lane]] + rank] : 1;
+                    const double* values = family.by_rank + family.by_rank_start[batch.query[lane]];
+                    set(by_rank, lane, rank < batch.n[lane] ? values[rank] : 1.0);
                 }
             }
             add(family.kind == PRECISIONS ? batch.term[rank] / by_rank : batch.term[rank] * by_rank, sum, lost);
@@ -661,31 +707,32 @@ void write_sums(const Family& family, const Batch<LANES>& batch, int64_t depth, 
 // there: the j-th rank adds (h/t) (b + 1 + (j-1) (h-1)/(t-1)) / rank, where b is the number of hits above the tie.
 template <int LANES>
 void write_precisions_by_hits(const Family& family, Batch<LANES>& batch, int64_t depth, double* out) {
-    using Doubles = typename Batch<LANES>::Doubles;
     const double* by_rank = family.by_rank;
-    const Array<Doubles>&hits = batch.so_far, &sum = batch.term;  // the latter of the precisions so far
-    for (int64_t i = 0; i < depth; i++) sum[i] = (i ? sum[i - 1] : Doubles{}) + sum[i] / by_rank[i];
+    const Array<Doubles<LANES>>&hits = batch.so_far, &sum = batch.term;  // the latter of the precisions so far
+    for (int64_t i = 0; i < depth; i++) sum[i] = (i ? sum[i - 1] : Doubles<LANES>{}) + sum[i] / by_rank[i];
     for (int64_t c = 0; c < family.n_cutoffs; c++) {
         const int64_t end = std::min(family.cutoff[c], depth);
-        Doubles ratio = {};
-        if (end) ratio = sum[end - 1] / (hits[end - 1] > 1.0 ? hits[end - 1] : Doubles{} + 1.0);
-        for (const Tie& tie : batch.ties) {
-            if (!tie.is_mixed() || tie.above >= end || tie.end() <= end) continue;
-            const int64_t t = end - tie.above;
-            const double b = tie.above ? hits[tie.above - 1][tie.lane] : 0.0;
-            const double sum_above = tie.above ? sum[tie.above - 1][tie.lane] : 0.0;
-            const double r = batch.sum(tie, family.by_grade);
-            double first = 0, second = 0;
-            for (int64_t j = 0; j < t; j++) first += 1 / by_rank[tie.above + j], second += j / by_rank[tie.above + j];
-            const Array<double>& probability = batch.t;
-            hypergeometric(tie.size, static_cast<int64_t>(r), t, probability.data());
+        Doubles<LANES> ratio = {};
+        if (end) ratio = sum[end - 1] / (hits[end - 1] > 1.0 ? hits[end - 1] : Doubles<LANES>{} + 1.0);
+        for (int lane = 0; lane < LANES && batch.has_ties && end; lane++) {
+            if (!at(batch.is_tied[end - 1], lane)) continue;  // no tie spans the cutoff
+            int64_t above = end - 1;
+            while (above && at(batch.is_tied[above - 1], lane)) above--;
+            const int64_t end_of_tie = batch.end_of_tie(end, lane), t = end - above;
+            batch.count_grades(lane, above, end_of_tie);
+            if (batch.runs.size() == 1) continue;
+            const double b = above ? at(hits[above - 1], lane) : 0.0, sum_above = above ? at(sum[above - 1], lane) : 0.0;
+            double r = 0, first = 0, second = 0;
+            for (const Run& run : batch.runs) r += run.n * family.by_grade[run.grade];
+            for (int64_t j = 0; j < t; j++) first += 1 / by_rank[above + j], second += j / by_rank[above + j];
+            hypergeometric(end_of_tie - above, static_cast<int64_t>(r), t, batch.t.begin());
             double expected = 0;
             for (int64_t h = 0; h <= t; h++) {
                 const double others = std::max(h - 1.0, 0.0) / std::max(t - 1.0, 1.0);
                 const double in_tie = double(h) / t * ((b + 1) * first + others * second);
-                expected += probability[h] * ((sum_above + in_tie) / std::max(b + h, 1.0));
+                expected += batch.t[h] * ((sum_above + in_tie) / std::max(b + h, 1.0));
             }
-            ratio[tie.lane] = expected;
+            set(ratio, lane, expected);
         }
         write(family, batch, c, ratio, out);
     }
@@ -709,21 +756,42 @@ void evaluate_family(const Family& family, Batch<LANES>& batch, double* out) {
 // but not for a thread that got none, or that has not ended yet: on a busy machine either can take milliseconds. Such a
 // thread reads no more than its `Crew`. (std::thread would need the C++ library, and OpenMP's threads outlive the call.)
 
-constexpr int USUAL_WAIT = 100'000;  // looks at a counter, for the last part of another thread
+// The system may take a thread's processor away in the middle of a part, for instance where the idle threads of OpenMP
+// wait for work in a loop, as LightGBM's do. The caller then calls the thread to its own processor, which is free.
+
+constexpr int USUAL_WAIT = 50'000;  // looks at a counter, for the last part of another thread
+constexpr int MOST_CALLED = 64;     // threads
+
+#if defined(__linux__)
+int thread_id() { return static_cast<int>(syscall(SYS_gettid)); }
+void call_here(int id) {  // whose number no other thread can have got in the meantime, because numbers go round
+    cpu_set_t here;
+    CPU_ZERO(&here);
+    CPU_SET(sched_getcpu(), &here);
+    sched_setaffinity(id, sizeof here, &here);
+}
+#else
+int thread_id() { return 0; }
+void call_here(int) {}
+#endif
 
 template <class Work>
 struct Crew {
     const Work work;  // called with the first part that a thread gets, and with the crew for all others
     const int64_t n_parts;  // which ends a loop over them: after the last part, what the work refers to may be gone
-    std::atomic<int64_t> n_taken{0}, n_done{0}, n_members{1};
+    std::atomic<int64_t> n_taken{0}, n_done{0}, n_members{1}, n_joined{0};
+    std::atomic<int> at_work[MOST_CALLED] = {};  // the ids of threads
 
     int64_t take() { return std::min(n_taken++, n_parts); }  // `n_parts` is none
     int64_t take_next() { return n_done++, take(); }
 
     static void join_in(void* crew) {
         Crew& self = *static_cast<Crew*>(crew);
+        std::atomic<int>& id = self.at_work[self.n_joined++ % MOST_CALLED];
+        id = thread_id();
         const int64_t part = self.take();
         if (part < self.n_parts) self.work(part, self);
+        id = 0;
         self.leave();
     }
     void leave() {
@@ -744,15 +812,18 @@ void give_way() { SwitchToThread(); }
 template <void (*RUN)(void*)>
 bool start(void* crew) {
     pthread_t thread;
-    if (pthread_create(&thread, nullptr, [](void* of) -> void* { return RUN(of), nullptr; }, crew)) return false;
-#if defined(__linux__)  // often puts it on the processor of its starter, and moves it only after milliseconds
-    cpu_set_t others;
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+#if defined(__GLIBC__)  // Linux often puts it on the processor of its starter, and moves it only after milliseconds
+    cpu_set_t others;  // said before it runs: to move a thread that has ended already would move its starter
     if (!sched_getaffinity(0, sizeof others, &others) && CPU_COUNT(&others) > 1) {
         CPU_CLR(sched_getcpu(), &others);
-        pthread_setaffinity_np(thread, sizeof others, &others);
+        pthread_attr_setaffinity_np(&attributes, sizeof others, &others);
     }
 #endif
-    return !pthread_detach(thread);
+    const int failure = pthread_create(&thread, &attributes, [](void* of) -> void* { return RUN(of), nullptr; }, crew);
+    return pthread_attr_destroy(&attributes), !failure;
 }
 void give_way() { sched_yield(); }
 #endif
@@ -771,7 +842,10 @@ bool in_threads(int64_t n_threads, int64_t n_parts, const Work& work) {
     crew->n_members++;
     Crew<Work>::join_in(crew);
     for (int i = 0; crew->n_done < n_parts; i++) {
-        if (i > USUAL_WAIT) give_way();  // to other programs, too, for milliseconds
+        for (int t = 0; t < MOST_CALLED && i == USUAL_WAIT; t++) {
+            if (const int id = crew->at_work[t]) call_here(id);
+        }
+        if (i > USUAL_WAIT) give_way();  // to it, and to other programs
     }
     crew->leave();
     return true;
@@ -791,6 +865,11 @@ int64_t for_each_batch(const Documents& all, const int64_t* queries, int64_t n_q
     };
     for (int64_t begin = 0, n; begin < n_queries; begin += n) {
         for (n = 0; n < MOST_LANES && begin + n < n_queries && !is_long(begin + n); n++) {}
+        for (int64_t i = begin + n; i < std::min(begin + n + MOST_LANES, n_queries); i++) {  // memory is read in leaps
+            const int64_t row = several.row_at(all.start[queries[i]]);
+            if (all.score) __builtin_prefetch(&all.score[row]), __builtin_prefetch(&all.score[row] + 8);
+            __builtin_prefetch(&all.grade[row]);
+        }
         const int64_t failure = n ? process(several, begin, static_cast<int>(n)) : process(one, begin, n = 1);
         if (failure != -1) return failure;
     }
@@ -841,11 +920,9 @@ int64_t rank(const Documents* documents, const double* score, const int64_t* que
     const auto use = [=](auto& batch) {
         for (int lane = 0; lane < batch.n_lanes; lane++) {
             const int64_t first = batch.first[lane];
-            for (int64_t i = 0; i < batch.n[lane]; i++) grades[first + i] = batch.grade[i][lane];
+            for (int64_t i = 0; i < batch.n[lane]; i++) grades[first + i] = at(batch.grade[i], lane);
             for (int64_t i = 0; i < batch.n[lane] && rows; i++) rows[first + i] = batch.row(i, lane);
-        }
-        for (const Tie& tie : batch.ties) {
-            std::fill_n(is_tied_with_next + batch.first[tie.lane] + tie.above, tie.size - 1, true);
+            for (int64_t i = 0; i < batch.n[lane] && batch.has_ties; i++) is_tied_with_next[first + i] = at(batch.is_tied[i], lane);
         }
     };
     return for_each_query(*documents, score, queries, n_queries, window, n_threads, use);
@@ -854,24 +931,13 @@ int64_t rank(const Documents* documents, const double* score, const int64_t* que
 // Writes the mean of each row of a matrix without its NaN, and their number. The mean of nothing is NaN. Returns -1, or -2
 // if there is not enough memory.
 int64_t means(const double* values, int64_t n_rows, int64_t n_columns, double* mean, int64_t* n_nan, int64_t n_threads) {
-    std::atomic<int64_t> failure{-1};
-    const bool is_done = in_threads(n_threads, n_rows, [&](int64_t row, auto& crew) {
-        Array<double> kept;
+    const auto work = [=](int64_t row, auto& crew) {
         for (; row < crew.n_parts; row = crew.take_next()) {
-            const double* x = values + row * n_columns;
-            double sum = pairwise_sum(x, n_columns);
-            int64_t n = n_columns;
-            if (std::isnan(sum) && kept.make_room(n_columns + 1)) {
-                n = 0;
-                for (int64_t i = 0; i < n_columns; i++) kept[n] = x[i], n += !std::isnan(x[i]);
-                sum = pairwise_sum(kept.data(), n);
-            } else if (std::isnan(sum)) {
-                failure = -2;
-            }
+            const auto [sum, n] = sum_of_numbers(values + row * n_columns, n_columns);
             mean[row] = sum / n, n_nan[row] = n_columns - n;
         }
-    });
-    return is_done ? failure.load() : -2;
+    };
+    return in_threads(n_threads, n_rows, work) ? -1 : -2;
 }
 
 // Writes the sums of each query's values so far; the values are query after query, from `start` on.

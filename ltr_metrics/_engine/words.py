@@ -32,7 +32,7 @@ Interval = Literal["wider", "bca", "t"]
 FamilyOfGate = Literal["candidates", "one"]
 
 # -- trainings and searches
-NameStyle = Literal["canonical", "asked", "slug"]
+NameStyle = Literal["asked", "canonical", "slug"]
 PartOfSearch = Literal["test", "train"]
 
 # -- interleaving

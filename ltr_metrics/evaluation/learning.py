@@ -32,6 +32,8 @@ class LearningCurve(Result):
     ----------
     metric : str
         Canonical name.
+    name : str
+        The name that you asked for it by, which figures and the printed text have.
     data : str
         Name of the data set.
     mean, low, high : ndarray of float64
@@ -63,6 +65,7 @@ class LearningCurve(Result):
     """
 
     metric: str
+    name: str
     data: str
     mean: FloatArray
     low: FloatArray
@@ -88,8 +91,9 @@ class LearningCurve(Result):
         return int(self.rounds[self.best]) + 1
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain lists, numbers and text, ready for JSON."""
+        """Return plain lists, numbers and text, ready for JSON, with the canonical name of the metric only."""
         plain = super().to_dict() | {"n_rounds": self.n_rounds}
+        del plain["name"]
         losses = zip(plain["overfit"], plain.pop("loss"), strict=True)
         return plain | {"overfit": [{"qid": qid, "loss": loss} for qid, loss in losses]}
 
@@ -103,7 +107,7 @@ class LearningCurve(Result):
         kept = f"{self.n_rounds} round{'s' * (self.n_rounds != 1)}"
         extent = f"first after {first}, last after {last}"
         lines = [
-            f"{self.metric} of {one_line(self.data)}: keep {kept}, {mean}",
+            f"{self.name} of {one_line(self.data)}: keep {kept}, {mean}",
             f"{len(plateau)} of {len(self.mean)} evaluated rounds do not differ significantly from it, {extent}",
         ]
         if best == len(self.mean) - 1:
@@ -125,6 +129,7 @@ def learning_curve(
     qid: AnyArray,
     *,
     metric: str,
+    name: str | None = None,
     data: str,
     confidence: float,
     rounds: IntArray | None = None,
@@ -157,6 +162,7 @@ def learning_curve(
     overfit = by_loss[loss[by_loss] > 0]
     return LearningCurve(
         metric=metric,
+        name=name or metric,
         data=data,
         mean=means,
         low=low,

@@ -40,7 +40,7 @@ class RankerEvaluator:
     - ``metrics``, ``ties``, ``no_relevant``, ``convention``: as for `ltr_metrics.evaluate`. A metric
       such as ``sum_of(revenue)@10`` reads the column ``revenue`` of the data.
     - ``names``: the names in the run, as for `ltr_metrics.lightgbm.feval`. Default: ``"slug"``,
-      because MLflow refuses characters of many canonical names.
+      because MLflow refuses ``@``, ``=`` and brackets.
     - ``sample_weight``, ``docid``: the columns of the row weights and of the document ids.
     - ``by``: one or several columns of segments, whose means the report has.
     - ``features``: the list of columns that the model gets. The default are the columns of the

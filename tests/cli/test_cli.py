@@ -588,11 +588,10 @@ def test_curve(run: Run, rows: dict[str, Any], frame: pd.DataFrame, tmp_path: Pa
     log = ltr.learning_curve("model.txt", rows["X"], rows["y"], sample_weight=frame["traffic"], name="new", **options)
     line = f"{CURVE} --every 2 --confidence 0.9 --convention letor --ties worst --weight traffic"
     found = as_json(run(f"curve {line} --format json"))
-    for curve in found["curves"]:
-        metric = curve["metric"]
-        expected = as_read(log.learning_curve("new", metric, 0.9).to_dict())
+    for curve, metric in zip(found["curves"], options["metrics"], strict=True):
         chosen = log.learning_curve("new", metric, 0.9)
-        assert as_read(curve) == {"model": "new"} | expected
+        assert as_read(curve) == {"model": "new"} | as_read(chosen.to_dict())
+        assert log.learning_curve("new", curve["metric"], 0.9).to_dict() == chosen.to_dict()
         assert curve["n_rounds"] == chosen.n_rounds
     lines = as_lines(run(f"curve {line} --format csv"))
     assert [int(line["n_rounds"]) for line in lines] == [2, 4, 5] * 2

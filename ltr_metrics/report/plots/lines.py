@@ -19,6 +19,7 @@ from ltr_metrics.evaluation.ranges import Range, of_differences, range_of, withi
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.evaluation.training_log import PerQueryLog
 from ltr_metrics.metrics.base import Metric
+from ltr_metrics.metrics.names import in_lower_case
 from ltr_metrics.report.plots import style
 from ltr_metrics.report.plots.style import Display, of_comparison
 
@@ -364,7 +365,7 @@ class LearningCurveDisplay(Display):
         ax.set_ylim(bottom - PLATEAU_HEIGHT * len(drawn) * (top - bottom), top)
         style.whole_numbers(ax.xaxis)
         style.grid(ax)
-        style.label_axes(ax, "rounds", f"{drawn[0][1].metric}, mean over queries")
+        style.label_axes(ax, "rounds", f"{drawn[0][1].name}, mean over queries")
         handles = self._handles([*(line for line, _, _ in earlier), *self.lines_.values()])
         self.legend_ = style.legend(ax, handles, _legend_of(drawn))
 
@@ -449,6 +450,7 @@ def cutoffs_of(result: Evaluation, metric: str | Metric) -> tuple[str, dict[int,
     family = CUTOFF.sub("", result.per_query.canonical(metric))
     if family not in families:  # "ndcg" is the name of the request, and "ndcg_exp" the canonical one
         asked = {CUTOFF.sub("", asked): CUTOFF.sub("", name) for asked, name in result.per_query.asked.items()}
+        family = in_lower_case(family)
         family = asked.get(family, family)
     if family not in families:
         known = ", ".join(families) or "none"
