@@ -29,6 +29,7 @@ Correction = Literal["holm", "bonferroni", "bh", "none"]
 CorrectionOver = Literal["models", "all"]
 QueriesOfComparison = Literal["same", "common"]
 Interval = Literal["wider", "bca", "t"]
+FamilyOfGate = Literal["candidates", "one"]
 
 # -- trainings and searches
 NameStyle = Literal["asked", "canonical", "slug"]

@@ -35,7 +35,18 @@ from ltr_metrics.metrics.requests import Metrics, resolve
 MAX_NAMED_QUERIES = 3  # in one message
 OPTIONS_OF_RESULTS = ("query_weight", "by")  # the options for the data that results take
 OWN_OPTIONS = (
-    *("metrics", "baseline", "test", "correction", "correction_over", "interval", "confidence", "power", "n_resamples"),
+    *(
+        "metrics",
+        "baseline",
+        "yardsticks",
+        "test",
+        "correction",
+        "correction_over",
+        "interval",
+        "confidence",
+        "power",
+        "n_resamples",
+    ),
     *("cluster", "random_state", "ties", "no_relevant", "convention", "n_threads", "queries"),
 )
 

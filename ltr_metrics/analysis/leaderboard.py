@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -16,6 +16,7 @@ from ltr_metrics.analysis.settings import INTERVALS, Settings
 from ltr_metrics.errors import LtrKeyError
 from ltr_metrics.evaluation.by_metric import ByMetric
 from ltr_metrics.evaluation.change import gain_of
+from ltr_metrics.evaluation.ranges import range_of, within
 from ltr_metrics.evaluation.rounding import difference_of
 from ltr_metrics.evaluation.tables import Part, Plain, Result, Table
 from ltr_metrics.metrics.base import Metric
@@ -178,7 +179,11 @@ class Leaderboard(Result):
             "all other models together. P(best): share of "
             f"{settings.n_resamples:,} bootstrap samples in which the model is the best; ties are split."
         )
-        return [Table.of(TABLE, self.rows, "Ranks of all models", note)]
+        rows = []
+        for row in self.rows:
+            low, high = within([row.ci_low, row.ci_high], range_of(row.metric, row.mean)).tolist()
+            rows.append(replace(row, ci_low=low, ci_high=high))
+        return [Table.of(TABLE, rows, "Ranks of all models", note)]
 
 
 def leaderboard_of(comparison: Comparison) -> Leaderboard:

@@ -15,6 +15,7 @@ from ltr_metrics._engine.plain import plain_ids
 from ltr_metrics.errors import Argument, LtrValueError, one_line
 from ltr_metrics.evaluation.change import gain_of
 from ltr_metrics.evaluation.means import counting, mean_interval, standard_error
+from ltr_metrics.evaluation.ranges import range_of, within
 from ltr_metrics.evaluation.rounding import difference_of
 from ltr_metrics.evaluation.tables import Result
 
@@ -99,7 +100,8 @@ class LearningCurve(Result):
     def printed_parts(self) -> list[str]:
         """Return the best round, its plateau, and the lasting losses after it."""
         best, plateau = self.best, self.plateau
-        interval = f"[{self.low[best]:.4f}, {self.high[best]:.4f}] ({100 * self.confidence:g}% interval"
+        low, high = within([self.low[best], self.high[best]], range_of(self.metric, self.mean))
+        interval = f"[{low:.4f}, {high:.4f}] ({100 * self.confidence:g}% interval"
         mean = f"mean {self.mean[best]:.4f} {interval}, {self.n_queries:,} queries)"
         first, last = (self.rounds[plateau[[0, -1]]] + 1).tolist()
         kept = f"{self.n_rounds} round{'s' * (self.n_rounds != 1)}"

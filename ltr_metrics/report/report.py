@@ -11,6 +11,7 @@ import numpy as np
 
 from ltr_metrics._engine.per_query import labels_of
 from ltr_metrics._engine.plain import plain
+from ltr_metrics._engine.words import FamilyOfGate
 from ltr_metrics.analysis.audit import Audit, DataAudit, audit_of
 from ltr_metrics.analysis.churn import Churn, churn_of
 from ltr_metrics.analysis.comparison import Comparison, compare
@@ -193,6 +194,8 @@ def summarize(
     comparing: Mapping[str, Any] | None = None,
     rules: Iterable[str] = (),
     each_segment: bool = False,
+    looks: int = 1,
+    family: FamilyOfGate = "candidates",
     complete: bool = False,
     skill: bool = False,
     learning: Mapping[str, Sequence[LearningCurve]] | None = None,
@@ -224,6 +227,10 @@ def summarize(
         Rules that the comparison is checked against, as for `ltr_metrics.gate`.
     each_segment : bool, default False
         Whether each rule must pass in each segment as well.
+    looks : int, default 1
+        How often the gate may run, as for `ltr_metrics.gate`.
+    family : {"candidates", "one"}, default "candidates"
+        What a PASS holds for, as for `ltr_metrics.gate`.
     complete : bool, default False
         Add the sections of a full report: the metrics at every cutoff, the queries that gain and
         lose most, the rank changes of relevant documents, churn, the audit, and the skill.
@@ -312,7 +319,9 @@ def summarize(
         evaluations=evaluations,
         data=DataAudit.of(first),
         comparison=comparison,
-        gate=gate(comparison, rules, each_segment=each_segment) if comparison is not None and rules else None,
+        gate=gate(comparison, rules, each_segment=each_segment, looks=looks, family=family)
+        if comparison is not None and rules
+        else None,
         intervals=estimates,
         online=None if simulated is None else replace(simulated, evaluations=evaluations),
         learning={name: list(of) for name, of in (learning or {}).items()},

@@ -416,6 +416,27 @@ def test_a_gate_gives_the_status(run: Run, rows: dict[str, Any], tmp_path: Path)
     assert report["gate"]["passed"] is False
 
 
+def test_looks_families_and_yardsticks_are_those_of_python(run: Run, rows: dict[str, Any]) -> None:
+    command = "data.txt --scores base=1 --scores new=2 --scores other=3 --scores old=4 -m map --n-resamples 200"
+    gating = "--yardstick old --gate 'map > -0.9' --gate 'share(map < -0.5) < 30%' --looks 2"
+    models = {name: rows["X"][:, i] for i, name in enumerate(("base", "new", "other", "old"))}
+    options: dict[str, Any] = {"metrics": "map", "n_resamples": 200, "yardsticks": ["old"]}
+    comparison = ltr.compare(models, rows["y"], qid=rows["qid"], **options)
+    for family in ("candidates", "one"):
+        expected = ltr.gate(comparison, ["map > -0.9", "share(map < -0.5) < 30%"], looks=2, family=family)
+        for name in ("compare", "report"):
+            done = run(f"{name} {command} {gating} --family {family} --format json")
+            assert done.status == (0 if expected.passed else 1)
+            found = json.loads(done.out)
+            assert found["gate"] == expected.to_dict()
+            assert (found if name == "compare" else found["comparison"])["yardsticks"] == ["old"]
+            assert done.err == f"{expected}\n"
+        assert {check.model for check in expected.checks} == {"new", "other"}
+    text = run(f"report {command} {gating}")
+    assert "Yardsticks, which no rule and no correction counts: old." in " ".join(text.out.split())
+    assert "Looks 2: each has 1 / 2 of the error probability." in " ".join(text.out.split())
+
+
 # -- formats -----------------------------------------------------------------------------------------------------------
 
 
