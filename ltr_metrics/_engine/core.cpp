@@ -672,7 +672,9 @@ void cascade(const Family& family, Batch<LANES>& batch, int64_t depth) {
     for (int64_t i = 0; i < with_pairs; i++) {
         const Doubles<LANES> p = batch.term[i] * scale, stop = p < 1.0 ? p : Doubles<LANES>{} + 1.0;
         batch.stop[i] = stop;
-        if (i % USUAL_RANKS == 0 && !is_any(mask(reach > NEGLIGIBLE))) {
+        // Above the end of a tie, `reach` belongs to one of its orders, and more users may get further in the others.
+        const bool is_in_tie = batch.has_ties && i && is_any(batch.is_tied[i - 1]);
+        if (i % USUAL_RANKS == 0 && !is_in_tie && !is_any(mask(reach > NEGLIGIBLE))) {
             for (; depth > i; depth--) batch.term[depth - 1] = Doubles<LANES>{};
             break;
         }
