@@ -32,8 +32,10 @@
 #else
 #include <pthread.h>
 #include <sched.h>
+#if defined(__linux__)
 #include <sys/syscall.h>
 #include <unistd.h>
+#endif
 #endif
 #if defined(__x86_64__)
 #include <cpuid.h>
