@@ -23,6 +23,7 @@ from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.metrics.requests import Policy
 
 METRIC = "ndcg_exp@10"
+RULE = f"{METRIC} > 0"
 SIZES = (10, 20, 30, 40, 60, 100, 300)
 DIFFERENCE = 0.01  # true difference, for the power
 FEW = 30  # queries below which the earlier rule looked at Student's t
@@ -62,6 +63,7 @@ def families(data: Data | None) -> Iterator[Family]:
     yield Family("60 % zeros, else ±Beta(.5, 3)", beta_tails, 0.4)
     yield Family("normal, sd .1", normal)
     yield Family("rare large losses (lognormal)", skewed_losses)
+    yield Family("gains of .01, and losses of .32 in 3 %", rare_losses)
     yield Family("normal, weights lognormal(0, 1)", normal, weight=lambda rng, n: rng.lognormal(size=n))
     yield Family("normal, clusters of 1 to 5", clustered, cluster=clusters)
 
@@ -97,14 +99,27 @@ def skewed_losses(rng: np.random.Generator, n: int, n_draws: int) -> FloatArray:
     return np.asarray(0.1 * (np.exp(0.5) - rng.lognormal(size=(n, n_draws))))
 
 
+def rare_losses(rng: np.random.Generator, n: int, n_draws: int) -> FloatArray:
+    """Return gains of .01 in 97 % of the queries and losses in the others, so that the mean is 0."""
+    return np.where(rng.random((n, n_draws)) < 0.03, -0.01 * 0.97 / 0.03, 0.01)
+
+
 def clustered(rng: np.random.Generator, n: int, n_draws: int) -> FloatArray:
     """Return differences that share half of their variance within a cluster."""
     common = rng.normal(size=(n, n_draws))[clusters(n)]
     return np.asarray(0.1 * (common + rng.normal(size=common.shape)) / np.sqrt(2))
 
 
-def passes(differences: FloatArray, *, weight: FloatArray | None = None, **options: Any) -> BoolArray:
-    """Return which columns of differences, (queries x draws), pass the gate against a model that is 0 everywhere."""
+def passes(differences: FloatArray, **options: Any) -> BoolArray:
+    """Return which columns of differences, (queries x draws), pass the gate against a model that is 0 everywhere.
+
+    Each column is a gate of its own, although many are the models of one comparison.
+    """
+    return np.array([check.passed for check in ltr.gate(compared(differences, **options), RULE, family="one").checks])
+
+
+def compared(differences: FloatArray, *, weight: FloatArray | None = None, **options: Any) -> ltr.Comparison:
+    """Compare columns of differences, (queries x models), with a model that is 0 everywhere."""
     n = len(differences)
 
     def evaluation(values: FloatArray) -> Evaluation:
@@ -114,8 +129,7 @@ def passes(differences: FloatArray, *, weight: FloatArray | None = None, **optio
     models = {"base": evaluation(np.zeros(n))}
     models |= {str(draw): evaluation(column) for draw, column in enumerate(np.ascontiguousarray(differences.T))}
     defaults: Any = {"test": "t", "correction": "none", "interval": "wider", "n_resamples": 2_000, "random_state": 0}
-    comparison = ltr.compare(models, baseline="base", **defaults | options)
-    return np.array([check.passed for check in ltr.gate(comparison, f"{METRIC} > 0").checks])
+    return ltr.compare(models, baseline="base", **defaults | options)
 
 
 def drawn(family: Family, n: int, n_draws: int) -> Iterator[dict[str, Any]]:

@@ -88,7 +88,7 @@ def coverage(family: Family, n: int, n_draws: int, method: Interval, seed: int =
     return float(((low <= family.mean) & (family.mean <= high)).mean())
 
 
-def echo_table(title: str, sizes: Sequence[int], rows: list[list[str]]) -> None:
+def echo_table(title: str, sizes: Sequence[int | str], rows: list[list[str]]) -> None:
     """Print one row per family and one column per sample size, in Markdown."""
     click.echo(tabulate(rows, (title, *map(str, sizes)), "pipe", colalign=["left"] + ["right"] * len(sizes)) + "\n")
 

@@ -97,13 +97,13 @@ def main():
     args.out.mkdir(parents=True, exist_ok=True)
 
     print("== 1. Train with early stopping on ERR@10")
-    log = ltr.PerQueryLog(names=["validation"])
+    log = ltr.PerQueryLog(data_names=["validation"])
     booster = train_with_early_stopping(train, valid, log)
     describe_training(booster, log)
 
     print("\n== 2. Search a grid for NDCG@10")
     search = search_settings(train)
-    print(f"Best: ndcg_exp@10 = {search.best_score_:.6f} in cross-validation, with {search.best_params_}.")
+    print(f"Best: ndcg@10 = {search.best_score_:.6f} in cross-validation, with {search.best_params_}.")
 
     print(f"\n== 3. Compare with today's ranking, which is by feature {args.today}")
     models = {

@@ -19,8 +19,7 @@ from sklearn.model_selection import GroupKFold, cross_val_score
 import ltr_metrics as ltr
 from ltr_metrics.sklearn import QueryRanker, make_scorer
 
-METRIC = "ndcg@10"
-IN_LOG = "ndcg_exp@10"  # its canonical name, under which hosts log it
+METRIC = "ndcg@10"  # hosts log it under this name
 HOSTS = {  # ranker and parameters
     "lightgbm": ("LGBMRanker", {"n_estimators": 500, "n_jobs": 1, "verbose": -1, "random_state": 0}),
     "xgboost": ("XGBRanker", {"n_estimators": 500, "n_jobs": 1, "random_state": 0}),
@@ -60,12 +59,12 @@ def fit_or_prune(host, trial, X, y, qid):
     """Fit a ranker whose rounds are reported to the trial, which may end it by TrialPruned."""
     module = importlib.import_module(f"optuna_integration.{host}")
     if host == "lightgbm":  # "validation" is what QueryRanker holds out
-        callback = module.LightGBMPruningCallback(trial, IN_LOG, valid_name="validation")
+        callback = module.LightGBMPruningCallback(trial, METRIC, valid_name="validation")
         return ranker(host, **suggest(host, trial)).fit(X, y, qid=qid, callbacks=[callback])
     if host == "xgboost":  # takes callbacks in the constructor
-        callback = module.XGBoostPruningCallback(trial, f"validation-{IN_LOG}")
+        callback = module.XGBoostPruningCallback(trial, f"validation-{METRIC}")
         return ranker(host, **suggest(host, trial), callbacks=[callback]).fit(X, y, qid=qid)
-    callback = module.CatBoostPruningCallback(trial, IN_LOG)
+    callback = module.CatBoostPruningCallback(trial, METRIC)
     model = ranker(host, **suggest(host, trial)).fit(X, y, qid=qid, callbacks=[callback])
     callback.check_pruned()  # CatBoost ends the training without an error
     return model
@@ -93,7 +92,7 @@ def main():
     pruner = optuna.pruners.MedianPruner(n_startup_trials=3, n_warmup_steps=5)
     study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=0), pruner=pruner)
     study.optimize(fit_once if args.prune else cross_validate, n_trials=args.trials)
-    print(f"Best of {len(study.trials)} trials: ndcg_exp@10 = {study.best_value:.6f} with {study.best_params}.")
+    print(f"Best of {len(study.trials)} trials: {METRIC} = {study.best_value:.6f} with {study.best_params}.")
     if args.prune:
         pruned = [trial for trial in study.trials if trial.state == optuna.trial.TrialState.PRUNED]
         n_rounds = sum(len(trial.intermediate_values) for trial in study.trials)

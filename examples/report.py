@@ -42,7 +42,7 @@ def train_lightgbm(train, valid, log):
 def train_xgboost(train, valid, log):
     (X, y, qid), (X_valid, y_valid, qid_valid) = train, valid
     monitor = Monitor(METRICS, X_valid, y_valid, qid=qid_valid, name="valid_0", log=log)
-    callbacks = [monitor, early_stopping("ndcg_exp@10", 50)]
+    callbacks = [monitor, early_stopping(METRICS[0], 50)]
     ranker = xgb.XGBRanker(n_estimators=500, learning_rate=0.05, random_state=0, callbacks=callbacks)
     return ranker.fit(X, y, group=ltr.qid_to_group(qid), verbose=False)
 

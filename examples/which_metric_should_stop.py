@@ -39,7 +39,7 @@ def training_log(train, valid, test, seed, n_rounds, max_grade):
     """Train to the last round, and return the values of all metrics on validation and test queries."""
     train_set = lgb.Dataset(train[0], train[1], group=ltr.qid_to_group(train[2]))
     others = [lgb.Dataset(X, y, group=ltr.qid_to_group(qid), reference=train_set) for X, y, qid in (valid, test)]
-    log = ltr.PerQueryLog(names=["valid", "test"])
+    log = ltr.PerQueryLog(data_names=["valid", "test"])
     params = {"objective": "lambdarank", "metric": "None", "learning_rate": 0.05, "verbose": -1, "seed": seed}
     params |= {"bagging_fraction": 0.8, "bagging_freq": 1, "feature_fraction": 0.8, "num_threads": 1}
     metrics = [name.replace("err@", f"err(max_grade={max_grade:g})@") for name in METRICS]

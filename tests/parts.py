@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 from strategies import Data
 from table import TABLE
 
@@ -78,6 +79,11 @@ def same(found: ltr.Evaluation, expected: ltr.Evaluation, *, tolerance: float = 
     assert tolerance or order == sorted(order)
     for name, values in expected.per_query.items():
         np.testing.assert_allclose(found.per_query[name][order], values, rtol=0, atol=tolerance, err_msg=name)
+    assert found.shows_skill == expected.shows_skill
+    if expected.shows_skill:
+        assert dict(found.skill) == pytest.approx(dict(expected.skill), rel=1e-9, abs=1e-9, nan_ok=True)
+        for name, values in expected.columns_of_skill().items():
+            np.testing.assert_allclose(found.columns_of_skill()[name][order], values, rtol=0, atol=tolerance)
     np.testing.assert_array_equal(found.n_documents[order], expected.n_documents)
     np.testing.assert_array_equal(found.n_relevant[order], expected.n_relevant)
     assert found.is_weighted == expected.is_weighted
@@ -94,12 +100,13 @@ def same(found: ltr.Evaluation, expected: ltr.Evaluation, *, tolerance: float = 
 
 def same_per_query(values: pd.DataFrame, expected: ltr.Evaluation, qid: str) -> None:
     """Compare a table of values per query with an evaluation with weights and segments, to the bit."""
-    assert list(values) == [qid, "documents", "relevant", "weight", *expected.by, *expected]
+    of_metrics = dict(expected.per_query) | expected.columns_of_skill()
+    assert list(values) == [qid, "documents", "relevant", "weight", *expected.by, *of_metrics]
     at = {str(one): i for i, one in enumerate(values[qid].to_numpy().tolist())}
     assert len(at) == len(values) == expected.n_queries
     values = values.iloc[[at[str(one)] for one in expected.qid.tolist()]]
     columns = {"documents": expected.n_documents, "relevant": expected.n_relevant, "weight": expected.weight}
-    for name, column in (columns | dict(expected.per_query)).items():
+    for name, column in (columns | of_metrics).items():
         np.testing.assert_array_equal(values[name].to_numpy(np.float64), column, err_msg=name)
     for name, (labels, code) in expected.segments.items():
         assert values[name].tolist() == [labels[i] for i in code]

@@ -32,6 +32,10 @@
 #else
 #include <pthread.h>
 #include <sched.h>
+#if defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 #endif
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -56,7 +60,7 @@ constexpr int64_t HIGHEST = std::numeric_limits<int64_t>::max();
 constexpr double NEGLIGIBLE = 0x1p-60;      // a user who gets further with this probability changes no digit
 constexpr int64_t USUAL_RANKS = 16;         // so many ranks of a tie are cheaper than to ask how many are reached
 
-enum Ties : int64_t { STABLE, WORST, BEST, DOCID, MEAN, IDEAL };  // the last ranks by grade, without scores
+enum Ties : int64_t { STABLE, WORST, BEST, DOCID, MEAN, IDEAL, RANDOM };  // the last two need no scores
 enum Kind : int64_t { GAINS, PRECISIONS, CASCADE, PRECISIONS_BY_HITS };
 
 }  // namespace
@@ -104,6 +108,9 @@ template <class T>
 struct Register<T, 1> {  // GCC would keep a register of one lane in memory
     using type = T;
 };
+template <int LANES> using Doubles = typename Register<double, LANES>::type;
+template <int LANES> using Integers = typename Register<int64_t, LANES>::type;
+template <int LANES> using Grades = typename Register<int32_t, LANES>::type;
 
 // What differs between a register of several lanes and one number.
 template <class R>
@@ -121,10 +128,10 @@ auto mask(const Condition& lanes) {  // all bits of a lane are set where it is t
     if constexpr (std::is_arithmetic_v<Condition>) return -int64_t{lanes};
     else return lanes;
 }
-template <class Grades, class Integers>
-Grades narrow(const Integers& lanes) {
-    if constexpr (std::is_arithmetic_v<Integers>) return static_cast<Grades>(lanes);
-    else return __builtin_convertvector(lanes, Grades);
+template <class To, class R>
+To narrow(const R& lanes) {
+    if constexpr (std::is_arithmetic_v<R>) return static_cast<To>(lanes);
+    else return __builtin_convertvector(lanes, To);
 }
 template <class Mask>
 bool is_any(const Mask& lanes) {  // whether any lane is true
@@ -158,7 +165,6 @@ class Array {
     void push_back(const T& value) { first[n++] = value; }
     void clear() { n = 0; }
     int64_t size() const { return n; }
-    T* data() const { return first; }
     T* begin() const { return first; }
     T* end() const { return first + n; }
     T& operator[](int64_t i) const { return first[i]; }
@@ -174,13 +180,12 @@ void add(const T& value, T& sum, T& lost) {
 
 // The sum of the values that are not NaN, and their number.
 std::pair<double, int64_t> sum_of_numbers(const double* x, int64_t n) {
-    using Doubles = Register<double, 8>::type;
-    Doubles sums = {}, losts = {}, counts = {};
+    Doubles<8> sums = {}, losts = {}, counts = {};
     for (int64_t i = 0; i < n; i += 8) {
-        Doubles value;
+        Doubles<8> value;
         for (int lane = 0; lane < 8; lane++) value[lane] = i + lane < n ? x[i + lane] : NAN;
-        add(value == value ? value : Doubles{}, sums, losts);
-        counts += value == value ? Doubles{} + 1.0 : Doubles{};
+        add(value == value ? value : Doubles<8>{}, sums, losts);
+        counts += value == value ? Doubles<8>{} + 1.0 : Doubles<8>{};
     }
     double sum = 0, lost = 0, count = 0;
     for (int lane = 0; lane < 8; lane++) add(sums[lane], sum, lost), lost += losts[lane], count += counts[lane];
@@ -191,32 +196,29 @@ struct Run {  // documents of one grade in a tie
     int64_t grade, n;
 };
 
-template <class Doubles, class Integers>
+template <int LANES>
 struct PartOfTie {  // the documents of a tie down to one rank
-    Doubles above, hits, size;  // the sum of the values above the tie; the number of values above 0, and of all values
-    Integers is_mixed;          // whether the values differ
+    Doubles<LANES> above, hits, size;  // the sum of the values above the tie; the number of values above 0, and of all values
+    Integers<LANES> is_mixed;          // whether the values differ
 };
 
 // The matrices of some queries. Later batches use their memory again.
 template <int LANES>
 struct Batch {
-    using Integers = typename Register<int64_t, LANES>::type;
-    using Grades = typename Register<int32_t, LANES>::type;
-    using Doubles = typename Register<double, LANES>::type;
 
     const Documents& all;
     int n_lanes = 0;                   // queries; further lanes are padding
     int64_t query[LANES], first[LANES], n[LANES];  // n documents of each, from the offset `first` on
     int64_t width = 0;
     int position_bits = 0, order_bits = 0;  // of a key
-    Array<Integers> key;
+    Array<Integers<LANES>> key;
     Array<int64_t> score;        // as integers, lane after lane, by position in the query
-    Array<Grades> grade;
-    Array<Integers> is_tied;     // whether a document has the score of the next one (all bits are set)
+    Array<Grades<LANES>> grade;
+    Array<Integers<LANES>> is_tied;     // whether a document has the score of the next one (all bits are set)
     bool has_ties = false;
-    Array<Doubles> term, so_far;       // what each rank adds to a sum, and what has been accumulated there
-    Array<Doubles> stop;               // the probability to stop at each rank, for a user who reaches it
-    Array<PartOfTie<Doubles, Integers>> part;
+    Array<Doubles<LANES>> term, so_far;       // what each rank adds to a sum, and what has been accumulated there
+    Array<Doubles<LANES>> stop;               // the probability to stop at each rank, for a user who reaches it
+    Array<PartOfTie<LANES>> part;
     Array<Run> runs;                   // of one tie, see `count_grades`
     Array<double> s, t, spare;         // see `stops_in_tie`
     Array<std::tuple<int64_t, int64_t, int64_t, int64_t>> unsorted;  // documents that `repair` sorts
@@ -226,10 +228,9 @@ struct Batch {
     bool take(const int64_t* queries, int n_queries) {  // false if there is not enough memory
         n_lanes = n_queries, width = 0;
         for (int lane = 0; lane < LANES; lane++) {
-            const bool is_used = lane < n_lanes;
-            query[lane] = is_used ? queries[lane] : queries[0];
+            query[lane] = queries[lane < n_lanes ? lane : 0];
             first[lane] = all.start[query[lane]];
-            n[lane] = is_used ? all.start[query[lane] + 1] - first[lane] : 0;
+            n[lane] = lane < n_lanes ? all.start[query[lane] + 1] - first[lane] : 0;
             width = std::max(width, n[lane]);
         }
         return key.make_room(width) && score.make_room(width * LANES) && grade.make_room(width) && term.make_room(width) &&
@@ -282,15 +283,15 @@ inline int bits_for(int64_t n) {
 }
 
 // Batcher's merge exchange (Knuth, volume 3, 5.2.2, algorithm M): the same comparisons for any input, so lanes share them.
-template <class Integers>
-void sort_by_network(Integers* key, int64_t n) {
+template <int LANES>
+void sort_by_network(Integers<LANES>* key, int64_t n) {
     int64_t top = 1;
     while (2 * top < n) top *= 2;
     for (int64_t p = top; p > 0; p /= 2) {
         for (int64_t q = top, r = 0, d = p;; d = q - p, q /= 2, r = p) {
             for (int64_t begin = r; begin < n - d; begin += 2 * p) {
                 for (int64_t i = begin; i < std::min(begin + p, n - d); i++) {
-                    const Integers a = key[i], b = key[i + d];
+                    const Integers<LANES> a = key[i], b = key[i + d];
                     key[i] = a < b ? a : b;
                     key[i + d] = a < b ? b : a;
                 }
@@ -319,8 +320,8 @@ void sort_by_digits(int64_t* key, int64_t* spare, int64_t n, int low_bits) {
 
 template <int LANES>
 void sort(Batch<LANES>& batch, int low_bits) {
-    if constexpr (LANES > 1) sort_by_network(batch.key.data(), batch.width);
-    else sort_by_digits(batch.key.data(), reinterpret_cast<int64_t*>(batch.term.data()), batch.width, low_bits);
+    if constexpr (LANES > 1) sort_by_network<LANES>(batch.key.begin(), batch.width);
+    else sort_by_digits(batch.key.begin(), reinterpret_cast<int64_t*>(batch.term.begin()), batch.width, low_bits);
 }
 
 // Sorts the documents from one rank to another of one query by score, then as the policy says, then by position.
@@ -343,13 +344,12 @@ void repair(Batch<LANES>& batch, int lane, int64_t begin, int64_t end) {
 // Finds the ties among documents that agree in the bits of the score in the key, as `is_tied` says at first. Where some of
 // a query are no ties, or where the key does not hold the order of ties, these documents are sorted again.
 template <int LANES>
-void find_ties(Batch<LANES>& batch, const typename Batch<LANES>::Integers& has_near, int64_t score_mask) {
-    using Integers = typename Batch<LANES>::Integers;
-    Integers is_sorted_again = batch.all.ties == STABLE || batch.order_bits ? Integers{} : has_near;
+void find_ties(Batch<LANES>& batch, const Integers<LANES>& has_near, int64_t score_mask) {
+    Integers<LANES> is_sorted_again = batch.all.ties == STABLE || batch.order_bits ? Integers<LANES>{} : has_near;
     for (int64_t i = 0; i + 1 < batch.width; i++) {
-        const Integers is_near = batch.is_tied[i];
+        const Integers<LANES> is_near = batch.is_tied[i];
         if (!is_any(is_near)) continue;
-        Integers score, next;
+        Integers<LANES> score, next;
         for (int lane = 0; lane < LANES; lane++) {
             set(score, lane, batch.score_at(i, lane)), set(next, lane, batch.score_at(i + 1, lane));
         }
@@ -374,11 +374,10 @@ void find_ties(Batch<LANES>& batch, const typename Batch<LANES>::Integers& has_n
 // Ranks the documents of a batch by descending grade.
 template <int LANES>
 void rank_by_grade(Batch<LANES>& batch) {
-    using Grades = typename Batch<LANES>::Grades;
     const Documents& all = batch.all;
     batch.has_ties = false;
-    std::fill_n(batch.key.data(), batch.width, typename Batch<LANES>::Integers{});
-    std::fill_n(batch.grade.data(), batch.width, Grades{});
+    std::fill_n(batch.key.begin(), batch.width, Integers<LANES>{});
+    std::fill_n(batch.grade.begin(), batch.width, Grades<LANES>{});
     const bool is_counted = all.n_grades <= MOST_COUNTED_GRADES && (LANES == 1 || batch.width > MOST_SORTED_GRADES);
     for (int lane = 0; lane < LANES; lane++) {
         int64_t count[MOST_COUNTED_GRADES + 1];
@@ -394,14 +393,27 @@ void rank_by_grade(Batch<LANES>& batch) {
     }
     if (is_counted) return;
     sort(batch, 0);
-    for (int64_t i = 0; i < batch.width; i++) batch.grade[i] = narrow<Grades>(-batch.key[i]);
+    for (int64_t i = 0; i < batch.width; i++) batch.grade[i] = narrow<Grades<LANES>>(-batch.key[i]);
+}
+
+// Makes one tie of all documents of each query, in whatever order they are.
+template <int LANES>
+void tie_all(Batch<LANES>& batch) {
+    batch.position_bits = bits_for(batch.width);
+    batch.has_ties = true;
+    for (int64_t i = 0; i < batch.width; i++) {
+        batch.key[i] = Integers<LANES>{} + i;
+        for (int lane = 0; lane < LANES; lane++) set(batch.is_tied[i], lane, mask(i + 1 < batch.n[lane]));
+    }
 }
 
 // Ranks the documents of a batch; returns a row whose score is NaN, or -1.
 template <int LANES>
 int64_t rank_batch(Batch<LANES>& batch) {
     const Documents& all = batch.all;
-    if (all.ties == IDEAL) return rank_by_grade(batch), -1;
+    if (all.ties >= IDEAL) rank_by_grade(batch);
+    if (all.ties == RANDOM) tie_all(batch);
+    if (all.ties >= IDEAL) return -1;
     const int grade_bits = bits_for(all.n_grades + 1);
     const bool is_best = all.ties == BEST;
     const bool key_has_grade = grade_bits <= MOST_GRADE_BITS && all.ties != STABLE && all.ties != DOCID;
@@ -425,14 +437,13 @@ int64_t rank_batch(Batch<LANES>& batch) {
     }
     sort(batch, batch.position_bits);
 
-    using Integers = typename Batch<LANES>::Integers;
-    Integers n, has_near = {};  // whether two documents of a query agree in the bits of the score
+    Integers<LANES> n, has_near = {};  // whether two documents of a query agree in the bits of the score
     for (int lane = 0; lane < LANES; lane++) set(n, lane, batch.n[lane]);
     for (int64_t i = 0; i < batch.width; i++) {
-        const Integers key = batch.key[i], order = (key & low) >> batch.position_bits;
-        const Integers grade = i < n ? (is_best ? n_grades - order : order) : Integers{};
-        batch.grade[i] = narrow<typename Batch<LANES>::Grades>(grade);
-        const Integers next = i + 1 < batch.width ? batch.key[i + 1] : Integers{} + HIGHEST;
+        const Integers<LANES> key = batch.key[i], order = (key & low) >> batch.position_bits;
+        const Integers<LANES> grade = i < n ? (is_best ? n_grades - order : order) : Integers<LANES>{};
+        batch.grade[i] = narrow<Grades<LANES>>(grade);
+        const Integers<LANES> next = i + 1 < batch.width ? batch.key[i + 1] : Integers<LANES>{} + HIGHEST;
         batch.is_tied[i] = mask(((key ^ next) & ~low) == 0) & mask(i + 1 < n);
         has_near |= batch.is_tied[i];
     }
@@ -454,16 +465,14 @@ int64_t rank_batch(Batch<LANES>& batch) {
 // Writes a value for each document by its grade.
 template <int LANES>
 void look_up(const double* by_grade, Batch<LANES>& batch, int64_t depth) {
-    const int32_t* grade = reinterpret_cast<const int32_t*>(batch.grade.data());
-    double* term = reinterpret_cast<double*>(batch.term.data());
+    const int32_t* grade = reinterpret_cast<const int32_t*>(batch.grade.begin());
+    double* term = reinterpret_cast<double*>(batch.term.begin());
     for (int64_t i = 0; i < depth * LANES; i++) term[i] = by_grade[grade[i]];
 }
 
 // What a rank adds: by_grade[g] x by_rank[rank]. In a tie it is the mean of the documents.
 template <int LANES>
 void gains(const Family& family, Batch<LANES>& batch, int64_t depth) {
-    using Doubles = typename Batch<LANES>::Doubles;
-    using Integers = typename Batch<LANES>::Integers;
     const int64_t end = batch.with_whole_ties(depth);
     if (family.by_row) {
         for (int lane = 0; lane < LANES; lane++) {
@@ -475,13 +484,13 @@ void gains(const Family& family, Batch<LANES>& batch, int64_t depth) {
         look_up(family.by_grade, batch, end);
     }
     if (!batch.has_ties) return;
-    Doubles sum = {}, lost = {}, n = {}, before = {};
-    Integers is_equal = {};
+    Doubles<LANES> sum = {}, lost = {}, n = {}, before = {};
+    Integers<LANES> is_equal = {};
     for (int64_t i = 0; i < end; i++) {
-        const Integers goes_on = i ? batch.is_tied[i - 1] : Integers{};
-        const Doubles value = batch.term[i];
+        const Integers<LANES> goes_on = i ? batch.is_tied[i - 1] : Integers<LANES>{};
+        const Doubles<LANES> value = batch.term[i];
         is_equal = (is_equal & mask(value == before)) | ~goes_on;
-        sum = goes_on ? sum : Doubles{}, lost = goes_on ? lost : Doubles{}, n = goes_on ? n : Doubles{};
+        sum = goes_on ? sum : Doubles<LANES>{}, lost = goes_on ? lost : Doubles<LANES>{}, n = goes_on ? n : Doubles<LANES>{};
         add(value, sum, lost);
         n += 1.0;
         batch.term[i] = is_equal ? value : (sum + lost) / n;
@@ -495,31 +504,29 @@ void gains(const Family& family, Batch<LANES>& batch, int64_t depth) {
 // r/m (G + g + (j - 1) g (r - 1)/(m - 1)), which takes one division with the denominator m (m - 1).
 template <int LANES>
 void precisions(const Family& family, Batch<LANES>& batch, int64_t depth) {
-    using Doubles = typename Batch<LANES>::Doubles;
-    using Integers = typename Batch<LANES>::Integers;
     const int64_t end = batch.with_whole_ties(depth);
     look_up(family.by_grade, batch, end);
-    Doubles sum = {}, before = {};
-    PartOfTie<Doubles, Integers> part = {};
+    Doubles<LANES> sum = {}, before = {};
+    PartOfTie<LANES> part = {};
     for (int64_t i = 0; i < end; i++) {
-        const Doubles value = batch.term[i];
+        const Doubles<LANES> value = batch.term[i];
         if (batch.has_ties) {
-            const Integers goes_on = i ? batch.is_tied[i - 1] : Integers{};
+            const Integers<LANES> goes_on = i ? batch.is_tied[i - 1] : Integers<LANES>{};
             part.above = goes_on ? part.above : sum;
-            part.hits = (goes_on ? part.hits : Doubles{}) + (value > 0 ? Doubles{} + 1.0 : Doubles{});
-            part.size = (goes_on ? part.size : Doubles{}) + 1.0;
+            part.hits = (goes_on ? part.hits : Doubles<LANES>{}) + (value > 0 ? Doubles<LANES>{} + 1.0 : Doubles<LANES>{});
+            part.size = (goes_on ? part.size : Doubles<LANES>{}) + 1.0;
             part.is_mixed = (part.is_mixed | mask(value != before)) & goes_on;
             before = value;
             if (is_any(~batch.is_tied[i])) batch.part[i] = part;
         }
         batch.so_far[i] = sum += value;
-        batch.term[i] = value > 0 ? sum : Doubles{};
+        batch.term[i] = value > 0 ? sum : Doubles<LANES>{};
     }
-    Doubles total = {}, j = {};
+    Doubles<LANES> total = {}, j = {};
     for (int64_t i = batch.has_ties ? end : 0; i-- > 0;) {
-        const Integers ends = ~batch.is_tied[i];
+        const Integers<LANES> ends = ~batch.is_tied[i];
         if (is_any(ends)) {
-            const PartOfTie<Doubles, Integers>& whole = batch.part[i];
+            const PartOfTie<LANES>& whole = batch.part[i];
             part.above = ends ? whole.above : part.above;
             part.hits = ends ? whole.hits : part.hits;
             part.size = ends ? whole.size : part.size;
@@ -528,8 +535,8 @@ void precisions(const Family& family, Batch<LANES>& batch, int64_t depth) {
             j = ends ? whole.size : j;
         }
         j -= 1.0;
-        const Doubles others = part.size - 1.0;
-        const Doubles numerator = (part.hits * part.above + total) * others + total * j * (part.hits - 1.0);
+        const Doubles<LANES> others = part.size - 1.0;
+        const Doubles<LANES> numerator = (part.hits * part.above + total) * others + total * j * (part.hits - 1.0);
         batch.term[i] = part.is_mixed ? numerator / (part.size * others) : batch.term[i];
     }
 }
@@ -556,6 +563,11 @@ void hypergeometric(int64_t m, int64_t r, int64_t t, double* p) {
 // probability to stop at the j-th rank. They are known for documents at which nobody stops (S = 1, T = 0); each further
 // document mixes them with positive weights, so no digit is lost. So do many documents of one grade, at once: h of the
 // first j documents are then from before, with the hypergeometric probability.
+//
+// For few ranks, a polynomial is faster. With q = 1 - p, let E be the product of (1 + q x) over all m documents, and F the
+// sum over each document of p times that product over the others. Their coefficients are sums over sets of j documents, so
+// T_{j+1} = F_j / (m C(m-1, j)). A further run multiplies E by e = (1 + q x)^n, and turns F into F e + E f, where
+// f = n p (1 + q x)^(n-1). All numbers are positive.
 template <class Stop>
 void stops_in_tie(const Run* begin, const Run* end, int64_t size, Stop stop, int64_t ranks, double* s, double* t,
                   double* spare) {
@@ -573,6 +585,25 @@ void stops_in_tie(const Run* begin, const Run* end, int64_t size, Stop stop, int
             for (int64_t j = 0; j < n_zero; j++) add(t[j], sum, lost);
             t[n_zero] = std::max(1 - sum - lost, 0.0);
         }
+        return;
+    }
+    if (ranks <= USUAL_RANKS) {
+        double E[USUAL_RANKS] = {1}, F[USUAL_RANKS] = {}, e[USUAL_RANKS], f[USUAL_RANKS];
+        for (const Run* run = begin; run < end; run++) {
+            const double p = stop(run->grade), n = run->n;
+            e[0] = 1, f[0] = n * p;
+            for (int64_t h = 1; h < ranks; h++) {
+                const double factor = (1 - p) / h;
+                e[h] = e[h - 1] * (std::max(n - h + 1, 0.0) * factor), f[h] = f[h - 1] * (std::max(n - h, 0.0) * factor);
+            }
+            for (int64_t j = ranks - 1; j >= 0; j--) {
+                double new_E = 0, new_F = 0;
+                for (int64_t h = 0; h <= j; h++) new_E += E[h] * e[j - h], new_F += F[h] * e[j - h] + E[h] * f[j - h];
+                E[j] = new_E, F[j] = new_F;
+            }
+        }
+        double n_choices = size;  // of j documents, and the one that follows
+        for (int64_t j = 0; j < ranks; n_choices *= double(size - 1 - j) / (j + 1), j++) t[j] = F[j] / n_choices;
         return;
     }
     std::fill_n(s, ranks, 0.0), std::fill_n(t, ranks, 0.0);
@@ -627,8 +658,8 @@ void stop_in_tie(const Family& family, Batch<LANES>& batch, int lane, int64_t ab
         if (furthest < ranks) ranks = static_cast<int64_t>(furthest);
     }
     if (ranks) {
-        stops_in_tie(batch.runs.begin(), batch.runs.end(), size, stop, ranks, batch.s.data(), batch.t.data(),
-                     batch.spare.data());
+        stops_in_tie(batch.runs.begin(), batch.runs.end(), size, stop, ranks, batch.s.begin(), batch.t.begin(),
+                     batch.spare.begin());
     }
     for (int64_t i = above; i < end; i++) set(batch.term[i], lane, i < above + ranks ? reached * batch.t[i - above] : 0.0);
 }
@@ -636,32 +667,32 @@ void stop_in_tie(const Family& family, Batch<LANES>& batch, int lane, int64_t ab
 // What a rank adds: the probability that the user stops there, times by_rank[rank].
 template <int LANES>
 void cascade(const Family& family, Batch<LANES>& batch, int64_t depth) {
-    using Doubles = typename Batch<LANES>::Doubles;
-    using Integers = typename Batch<LANES>::Integers;
-    Doubles scale, reach = Doubles{} + 1.0;
+    Doubles<LANES> scale, reach = Doubles<LANES>{} + 1.0;
     for (int lane = 0; lane < LANES; lane++) set(scale, lane, family.scale ? family.scale[batch.query[lane]] : 1.0);
     const int64_t with_pairs = std::min(depth + 1, batch.width);
     look_up(family.by_grade, batch, with_pairs);
     for (int64_t i = 0; i < with_pairs; i++) {
-        const Doubles p = batch.term[i] * scale, stop = p < 1.0 ? p : Doubles{} + 1.0;
+        const Doubles<LANES> p = batch.term[i] * scale, stop = p < 1.0 ? p : Doubles<LANES>{} + 1.0;
         batch.stop[i] = stop;
-        if (i % USUAL_RANKS == 0 && !is_any(mask(reach > NEGLIGIBLE))) {
-            for (; depth > i; depth--) batch.term[depth - 1] = Doubles{};
+        // Above the end of a tie, `reach` belongs to one of its orders, and more users may get further in the others.
+        const bool is_in_tie = batch.has_ties && i && is_any(batch.is_tied[i - 1]);
+        if (i % USUAL_RANKS == 0 && !is_in_tie && !is_any(mask(reach > NEGLIGIBLE))) {
+            for (; depth > i; depth--) batch.term[depth - 1] = Doubles<LANES>{};
             break;
         }
         batch.term[i] = stop * reach;
         batch.so_far[i] = reach *= 1.0 - stop;
     }
     if (!batch.has_ties) return;
-    Integers is_last = {}, has_larger = {};
+    Integers<LANES> is_last = {}, has_larger = {};
     for (int64_t i = 0; i < depth; i++) {  // ties of two documents, which are the most, in all lanes at once
-        const Integers is_tied = batch.is_tied[i], goes_on = i + 1 < batch.width ? batch.is_tied[i + 1] : Integers{};
-        const Integers is_pair = is_tied & ~is_last & ~goes_on;
+        const Integers<LANES> is_tied = batch.is_tied[i], goes_on = i + 1 < batch.width ? batch.is_tied[i + 1] : Integers<LANES>{};
+        const Integers<LANES> is_pair = is_tied & ~is_last & ~goes_on;
         has_larger |= is_tied & goes_on;
         is_last = is_tied;
         if (!is_any(is_pair)) continue;
-        const Doubles p = batch.stop[i], q = batch.stop[i + 1], reached = i ? batch.so_far[i - 1] : Doubles{} + 1.0;
-        const Integers is_mixed = is_pair & mask(p != q);
+        const Doubles<LANES> p = batch.stop[i], q = batch.stop[i + 1], reached = i ? batch.so_far[i - 1] : Doubles<LANES>{} + 1.0;
+        const Integers<LANES> is_mixed = is_pair & mask(p != q);
         batch.term[i] = is_mixed ? reached * (p + q) / 2 : batch.term[i];
         batch.term[i + 1] = is_mixed ? reached * (p * (1.0 - q) + q * (1.0 - p)) / 2 : batch.term[i + 1];
     }
@@ -680,11 +711,11 @@ void cascade(const Family& family, Batch<LANES>& batch, int64_t depth) {
 
 // Writes the values of one cutoff: the sums, divided by what the metric declares.
 template <int LANES>
-void write(const Family& family, const Batch<LANES>& batch, int64_t c, const typename Batch<LANES>::Doubles& sum,
+void write(const Family& family, const Batch<LANES>& batch, int64_t c, const Doubles<LANES>& sum,
            double* out) {
     const int64_t n_queries = batch.all.n_queries;
     const double* divisor = family.divisor + c * n_queries;
-    typename Batch<LANES>::Doubles divisors;
+    Doubles<LANES> divisors;
     for (int lane = 0; lane < LANES; lane++) set(divisors, lane, divisor[batch.query[lane]]);
     const auto quotient = sum / divisors;
     double* values = out + family.out_row[c] * n_queries;
@@ -695,12 +726,11 @@ void write(const Family& family, const Batch<LANES>& batch, int64_t c, const typ
 // list.
 template <int LANES>
 void write_sums(const Family& family, const Batch<LANES>& batch, int64_t depth, double* out) {
-    using Doubles = typename Batch<LANES>::Doubles;
-    Doubles sum = {}, lost = {};
+    Doubles<LANES> sum = {}, lost = {};
     int64_t rank = 0;
     for (int64_t c = 0; c < family.n_cutoffs; c++) {
         for (const int64_t end = std::min(family.cutoff[c], depth); rank < end; rank++) {
-            Doubles by_rank = Doubles{} + family.by_rank[rank];
+            Doubles<LANES> by_rank = Doubles<LANES>{} + family.by_rank[rank];
             if (family.by_rank_start) {
                 for (int lane = 0; lane < LANES; lane++) {
                     const double* values = family.by_rank + family.by_rank_start[batch.query[lane]];
@@ -718,14 +748,13 @@ void write_sums(const Family& family, const Batch<LANES>& batch, int64_t depth, 
 // there: the j-th rank adds (h/t) (b + 1 + (j-1) (h-1)/(t-1)) / rank, where b is the number of hits above the tie.
 template <int LANES>
 void write_precisions_by_hits(const Family& family, Batch<LANES>& batch, int64_t depth, double* out) {
-    using Doubles = typename Batch<LANES>::Doubles;
     const double* by_rank = family.by_rank;
-    const Array<Doubles>&hits = batch.so_far, &sum = batch.term;  // the latter of the precisions so far
-    for (int64_t i = 0; i < depth; i++) sum[i] = (i ? sum[i - 1] : Doubles{}) + sum[i] / by_rank[i];
+    const Array<Doubles<LANES>>&hits = batch.so_far, &sum = batch.term;  // the latter of the precisions so far
+    for (int64_t i = 0; i < depth; i++) sum[i] = (i ? sum[i - 1] : Doubles<LANES>{}) + sum[i] / by_rank[i];
     for (int64_t c = 0; c < family.n_cutoffs; c++) {
         const int64_t end = std::min(family.cutoff[c], depth);
-        Doubles ratio = {};
-        if (end) ratio = sum[end - 1] / (hits[end - 1] > 1.0 ? hits[end - 1] : Doubles{} + 1.0);
+        Doubles<LANES> ratio = {};
+        if (end) ratio = sum[end - 1] / (hits[end - 1] > 1.0 ? hits[end - 1] : Doubles<LANES>{} + 1.0);
         for (int lane = 0; lane < LANES && batch.has_ties && end; lane++) {
             if (!at(batch.is_tied[end - 1], lane)) continue;  // no tie spans the cutoff
             int64_t above = end - 1;
@@ -737,13 +766,12 @@ void write_precisions_by_hits(const Family& family, Batch<LANES>& batch, int64_t
             double r = 0, first = 0, second = 0;
             for (const Run& run : batch.runs) r += run.n * family.by_grade[run.grade];
             for (int64_t j = 0; j < t; j++) first += 1 / by_rank[above + j], second += j / by_rank[above + j];
-            const Array<double>& probability = batch.t;
-            hypergeometric(end_of_tie - above, static_cast<int64_t>(r), t, probability.data());
+            hypergeometric(end_of_tie - above, static_cast<int64_t>(r), t, batch.t.begin());
             double expected = 0;
             for (int64_t h = 0; h <= t; h++) {
                 const double others = std::max(h - 1.0, 0.0) / std::max(t - 1.0, 1.0);
                 const double in_tie = double(h) / t * ((b + 1) * first + others * second);
-                expected += probability[h] * ((sum_above + in_tie) / std::max(b + h, 1.0));
+                expected += batch.t[h] * ((sum_above + in_tie) / std::max(b + h, 1.0));
             }
             set(ratio, lane, expected);
         }
@@ -769,21 +797,42 @@ void evaluate_family(const Family& family, Batch<LANES>& batch, double* out) {
 // but not for a thread that got none, or that has not ended yet: on a busy machine either can take milliseconds. Such a
 // thread reads no more than its `Crew`. (std::thread would need the C++ library, and OpenMP's threads outlive the call.)
 
-constexpr int USUAL_WAIT = 100'000;  // looks at a counter, for the last part of another thread
+// The system may take a thread's processor away in the middle of a part, for instance where the idle threads of OpenMP
+// wait for work in a loop, as LightGBM's do. The caller then calls the thread to its own processor, which is free.
+
+constexpr int USUAL_WAIT = 50'000;  // looks at a counter, for the last part of another thread
+constexpr int MOST_CALLED = 64;     // threads
+
+#if defined(__linux__)
+int thread_id() { return static_cast<int>(syscall(SYS_gettid)); }
+void call_here(int id) {  // whose number no other thread can have got in the meantime, because numbers go round
+    cpu_set_t here;
+    CPU_ZERO(&here);
+    CPU_SET(sched_getcpu(), &here);
+    sched_setaffinity(id, sizeof here, &here);
+}
+#else
+int thread_id() { return 0; }
+void call_here(int) {}
+#endif
 
 template <class Work>
 struct Crew {
     const Work work;  // called with the first part that a thread gets, and with the crew for all others
     const int64_t n_parts;  // which ends a loop over them: after the last part, what the work refers to may be gone
-    std::atomic<int64_t> n_taken{0}, n_done{0}, n_members{1};
+    std::atomic<int64_t> n_taken{0}, n_done{0}, n_members{1}, n_joined{0};
+    std::atomic<int> at_work[MOST_CALLED] = {};  // the ids of threads
 
     int64_t take() { return std::min(n_taken++, n_parts); }  // `n_parts` is none
     int64_t take_next() { return n_done++, take(); }
 
     static void join_in(void* crew) {
         Crew& self = *static_cast<Crew*>(crew);
+        std::atomic<int>& id = self.at_work[self.n_joined++ % MOST_CALLED];
+        id = thread_id();
         const int64_t part = self.take();
         if (part < self.n_parts) self.work(part, self);
+        id = 0;
         self.leave();
     }
     void leave() {
@@ -804,15 +853,18 @@ void give_way() { SwitchToThread(); }
 template <void (*RUN)(void*)>
 bool start(void* crew) {
     pthread_t thread;
-    if (pthread_create(&thread, nullptr, [](void* of) -> void* { return RUN(of), nullptr; }, crew)) return false;
-#if defined(__linux__)  // often puts it on the processor of its starter, and moves it only after milliseconds
-    cpu_set_t others;
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+#if defined(__GLIBC__)  // Linux often puts it on the processor of its starter, and moves it only after milliseconds
+    cpu_set_t others;  // said before it runs: to move a thread that has ended already would move its starter
     if (!sched_getaffinity(0, sizeof others, &others) && CPU_COUNT(&others) > 1) {
         CPU_CLR(sched_getcpu(), &others);
-        pthread_setaffinity_np(thread, sizeof others, &others);
+        pthread_attr_setaffinity_np(&attributes, sizeof others, &others);
     }
 #endif
-    return !pthread_detach(thread);
+    const int failure = pthread_create(&thread, &attributes, [](void* of) -> void* { return RUN(of), nullptr; }, crew);
+    return pthread_attr_destroy(&attributes), !failure;
 }
 void give_way() { sched_yield(); }
 #endif
@@ -831,7 +883,10 @@ bool in_threads(int64_t n_threads, int64_t n_parts, const Work& work) {
     crew->n_members++;
     Crew<Work>::join_in(crew);
     for (int i = 0; crew->n_done < n_parts; i++) {
-        if (i > USUAL_WAIT) give_way();  // to other programs, too, for milliseconds
+        for (int t = 0; t < MOST_CALLED && i == USUAL_WAIT; t++) {
+            if (const int id = crew->at_work[t]) call_here(id);
+        }
+        if (i > USUAL_WAIT) give_way();  // to it, and to other programs
     }
     crew->leave();
     return true;

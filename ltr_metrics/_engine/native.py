@@ -19,8 +19,8 @@ from ltr_metrics.errors import Argument, LtrValueError
 
 KindOfCore = Literal["gains", "precisions", "cascade", "precisions_by_hits"]
 KINDS: tuple[KindOfCore, ...] = get_args(KindOfCore)  # in the order of core.cpp, as the policies are
-POLICIES = ("stable", "worst", "best", "docid", "mean", "ideal")
-WithoutScores = Literal["ideal"]  # all documents by descending grade, ranked or not
+POLICIES = ("stable", "worst", "best", "docid", "mean", "ideal", "random")  # the last two need no scores
+WithoutScores = Literal["ideal", "random"]  # all documents by descending grade, ranked or not; the mean of all orders
 WHOLE_LIST = 2**62  # a cutoff below every list
 QUERIES_IN_A_WINDOW = 256  # at most, whose values of some metrics fit into a core's own cache; a thread takes a window
 WINDOWS = 32  # at least, so that no thread waits long for the last one, if a window has at least 64 queries

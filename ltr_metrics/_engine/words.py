@@ -29,9 +29,10 @@ Correction = Literal["holm", "bonferroni", "bh", "none"]
 CorrectionOver = Literal["models", "all"]
 QueriesOfComparison = Literal["same", "common"]
 Interval = Literal["wider", "bca", "t"]
+FamilyOfGate = Literal["candidates", "one"]
 
 # -- trainings and searches
-NameStyle = Literal["canonical", "asked", "slug"]
+NameStyle = Literal["asked", "canonical", "slug"]
 PartOfSearch = Literal["test", "train"]
 
 # -- interleaving

@@ -20,6 +20,7 @@ from ltr_metrics.evaluation.totals import Totals
 from ltr_metrics.evaluation.training_log import PerQueryLog, Round
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.conventions import Convention, convention_of
+from ltr_metrics.metrics.names import in_lower_case
 from ltr_metrics.metrics.requests import DEFAULT_METRICS, Metrics, Request, leaves_gain_open, listed, name_of, resolve
 
 
@@ -59,9 +60,10 @@ class HostMetrics:
     metrics, ties, no_relevant, convention
         As for `ltr_metrics.evaluate`.
     log : PerQueryLog, optional
-    names : {"canonical", "asked", "slug"} or mapping
+    names : {"asked", "canonical", "slug"} or mapping
     host : {"lightgbm", "xgboost"}, optional
-        The host, if its trainings can have a gain of their own that a convention follows.
+        The host, if its trainings can have a gain of their own that a convention follows, and its
+        early stopping depends on names.
     """
 
     def __init__(
@@ -72,7 +74,7 @@ class HostMetrics:
         no_relevant: NoRelevant | float | None = None,
         convention: ConventionName | Convention | None = None,
         log: PerQueryLog | None = None,
-        names: Names = "canonical",
+        names: Names = "asked",
         host: HostOfGain | None = None,
     ) -> None:
         self._asked = None if metrics is None else listed(metrics)
@@ -106,7 +108,7 @@ class HostMetrics:
         if gain not in self._plans:
             convention = self.convention if gain == "exp" else self.convention.with_gain(gain)
             request = resolve(self._asked, convention=convention, **self._policy)
-            logged = names_in_log(request, self._names)
+            logged = names_in_log(request, self._names, self._host)
             asked = request.asked | {name: canonical for canonical, name in logged.items() if name != canonical}
             self._plans[gain] = Plan(replace(request, asked=asked), logged)
         return self._plans[gain]
@@ -159,7 +161,7 @@ class WatchedMetric:
         # This ranks nothing. Without a tie policy, a convention with ties="docid" is an error.
         options: dict[str, Any] = {"ties": "mean", "convention": convention_of(convention), "host": host}
         try:
-            self._metrics = HostMetrics(metric, **options)
+            self._metrics = HostMetrics(metric, names="canonical", **options)
         except LtrValueError:
             if not isinstance(metric, str):  # a text may be a name of the user's own, or one of the host's metrics
                 raise
@@ -188,7 +190,8 @@ class WatchedMetric:
                 f"early_stopping watches {metric}, which is logged as {' and as '.join(found)}. Pass the name of one "
                 "of them that is not the name of a metric, or evaluate the metric once."
             )
-        found += [name for name in (str(metric), self._asked) if name in logged and name not in ours]
+        spellings = str(metric), in_lower_case(self._asked)
+        found += [name for name in spellings if name in logged and name not in ours]
         return (found[0], metric.higher_is_better) if found else None
 
 

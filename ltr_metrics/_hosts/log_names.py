@@ -1,4 +1,4 @@
-"""The names of metrics in a host's log."""
+"""The names of metrics in a host's log: what a user typed, unless ``names=`` says otherwise."""
 
 from __future__ import annotations
 
@@ -7,49 +7,85 @@ from collections.abc import Iterable, Mapping
 from typing import Any, get_args
 
 from ltr_metrics._engine.checks import require_option
-from ltr_metrics._engine.words import NameStyle
+from ltr_metrics._engine.words import HostOfGain, NameStyle
 from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
 from ltr_metrics.evaluation.by_metric import ByMetric
+from ltr_metrics.metrics.base import Metric
+from ltr_metrics.metrics.names import name_without_parameters
 from ltr_metrics.metrics.requests import Request, name_of
 
 Names = NameStyle | Mapping[Any, str]
 NAMES: tuple[NameStyle, ...] = get_args(NameStyle)
 
 
-def names_in_log(request: Request, names: Names) -> dict[str, str]:
-    """Return the name in the log for each canonical name."""
+def names_in_log(request: Request, names: Names, host: HostOfGain | None = None) -> dict[str, str]:
+    """Return the name in the log of a host for each canonical name."""
     if isinstance(names, Mapping):
-        logged = _names_of_mapping(request, names)
+        own = _own_names(request, names)
     elif not isinstance(names, str):
         raise LtrTypeError(
             f"names must be one of {', '.join(map(repr, NAMES))}, or a mapping of metrics to names of your own. "
             f"Got {names!r}."
         )
     elif require_option("names", names, NAMES) == "asked":
-        logged = _names_as_asked(request)
+        own = {}
     else:
-        logged = {str(metric): metric.slug if names == "slug" else str(metric) for metric in request.metrics}
-    for name in logged.values():
-        refuse_unusable_name(name, f'Rename {name!r}, for example by names={{"{name}": ...}}.')
+        own = {str(metric): metric.slug if names == "slug" else str(metric) for metric in request.metrics}
+    if host == "xgboost":
+        _refuse_misleading_names([metric for metric in request.metrics if str(metric) not in own], request.typed)
+    logged = request.typed | own
+    for canonical, name in logged.items():
+        if not name.isprintable():  # CatBoost writes lines and columns of text
+            raise LtrValueError(
+                f"A name in a log must consist of printable characters. Rename {name!r}: "
+                f'names={{"{canonical}": "..."}}.'
+            )
+    if host == "lightgbm":
+        _refuse_equal_last_words(logged)
     owner = request.asked | {canonical: canonical for canonical in logged}  # users look metrics up by all names
     for canonical, name in logged.items():
         if owner.setdefault(name, canonical) != canonical:
             raise LtrValueError(
                 f"{canonical} would be logged as {name!r}, which is the name of {owner[name]} here. Give one of them "
-                f'another name: names={{"{canonical}": ...}}.'
+                f'another name: names={{"{canonical}": "{name}_2"}}.'
             )
     return logged
 
 
-def refuse_unusable_name(name: str, remedy: str) -> None:
-    """Raise an error for a name that some host cannot log. The rule is one for all hosts."""
-    # XGBoost splits its log at white space and colons, LightGBM's early stopping takes a part of a
-    # name after a space for the name, and CatBoost writes lines and columns of text.
-    if re.search(r"[\s:]", name) or not name.isprintable():
-        raise LtrValueError(
-            "A name in a log must consist of printable characters, without white space and colons, because the "
-            f"hosts write and parse their logs as text. {remedy}"
-        )
+def _refuse_misleading_names(metrics: Iterable[Metric], typed: Mapping[str, str]) -> None:
+    """Raise an error if XGBoost would minimise by its name as typed what it maximises by its canonical name."""
+    for metric in metrics:
+        name = typed[str(metric)]
+        if metric.higher_is_better and _is_maximised(str(metric)) and not _is_maximised(name):
+            better = metric.NAME + name.removeprefix(name_without_parameters(name))
+            raise LtrValueError(
+                "XGBoost's own EarlyStopping guesses the direction of a metric from its name in the log. It would "
+                f"minimise {name!r}, and it maximises {better!r}, which is the same metric. Write {better!r}, or "
+                f'choose the name in the log: names={{"{name}": "{better}"}}.'
+            )
+
+
+def _is_maximised(name: str) -> bool:
+    """Whether XGBoost's own EarlyStopping guesses that higher is better for a metric of this name."""
+    return name.startswith(("auc", "map", "ndcg", "pre")) and name != "mape"
+
+
+def _refuse_equal_last_words(logged: Mapping[str, str]) -> None:
+    """Raise an error if LightGBM's ``first_metric_only=True``, before LightGBM 4.7, would watch two metrics."""
+    by_last_word: dict[str, str] = {}
+    for canonical, name in logged.items():
+        other = by_last_word.setdefault(name.rpartition(" ")[2], name)
+        if other != name:
+            raise LtrValueError(
+                f"{other!r} and {name!r} have the same last word, by which LightGBM's early stopping before LightGBM "
+                f'4.7 finds a metric. Rename one of them: names={{"{canonical}": "{name.replace(" ", "_")}"}}.'
+            )
+
+
+def refuse_separators(name: str, remedy: str) -> None:
+    """Raise an error for a name that XGBoost cannot parse, since it splits its log at spaces and colons."""
+    if re.search(r"[\s:]", name):
+        raise LtrValueError(f"{name!r} has a space or a colon, at which XGBoost splits its log. {remedy}")
 
 
 def require_data_name(name: object, parameter: str = "name") -> str:
@@ -59,51 +95,46 @@ def require_data_name(name: object, parameter: str = "name") -> str:
     return name
 
 
-def refuse_names_in_use(names: Iterable[str], in_use: Iterable[str], data: str, remedy: str) -> None:
+def refuse_names_in_use(logged: Mapping[str, str], in_use: Iterable[str], data: str, remedy: str) -> None:
     """Raise an error if one of our names is in a host's log already.
 
     Parameters
     ----------
-    names, in_use : iterable of str
-        Our names, and those that the log has for this data set from other metrics.
+    logged : mapping of str to str
+        Our name in the log for each canonical name.
+    in_use : iterable of str
+        The names that the log has for this data set from other metrics.
     data : str
         The data set, as the message calls it.
     remedy : str
         How to keep the host's own metric of that name out of its log.
     """
     taken = set(in_use)
-    shared = [name for name in names if name in taken]
+    shared = {canonical: name for canonical, name in logged.items() if name in taken}
     if shared:
+        has_free_names = not any(canonical in taken for canonical in shared)
+        renamed = ", ".join(f'"{canonical}": "{name}_2"' for canonical, name in shared.items())
+        names = '"canonical"' if has_free_names else f"{{{renamed}}}"
         raise LtrValueError(
-            f"{', '.join(map(repr, shared))} of {data} is in the log already, from another metric of that name. The "
-            f"log keeps one history per name, so it would mix the values of both. {remedy} Or rename our metric in the "
-            f'log: names={{"{shared[0]}": "my_{shared[0]}"}}.'
+            f"{', '.join(map(repr, shared.values()))} of {data} is in the log already, from another metric of that "
+            f"name. The log keeps one history per name, so it would mix the values of both. {remedy} Or rename our "
+            f"metric in the log: names={names}."
         )
 
 
-def _names_as_asked(request: Request) -> dict[str, str]:
-    typed: dict[str, str] = {}
-    for asked, canonical in request.asked.items():
-        if typed.setdefault(canonical, asked) != asked:
-            raise LtrValueError(
-                f"{typed[canonical]!r} and {asked!r} are the same metric, {canonical}, which is logged once. With "
-                'names="asked" it would have two names. Leave one of them out, or name it yourself: '
-                f'names={{"{canonical}": ...}}.'
-            )
-    return typed
-
-
-def _names_of_mapping(request: Request, names: Mapping[Any, str]) -> dict[str, str]:
-    logged = {str(metric): str(metric) for metric in request.metrics}
+def _own_names(request: Request, names: Mapping[Any, str]) -> dict[str, str]:
+    """Return the names of a user's own by canonical name."""
+    own: dict[str, str] = {}
+    metrics = ByMetric(request.typed, request.asked)
     for key, name in names.items():
-        canonical = ByMetric(logged, request.asked).canonical(key)
-        if canonical not in logged:
-            metric, known = name_of(key), dict.fromkeys([*request.asked, *logged])
+        canonical = metrics.canonical(key)
+        if canonical not in metrics:
+            metric, known = name_of(key), dict.fromkeys([*request.asked, *metrics])
             raise LtrValueError(
                 f"names has {metric!r}, which is not evaluated.{did_you_mean(metric, known)} A key is a metric as you "
                 f"asked for it, or its canonical name. Here: {', '.join(known)}."
             )
-        if not isinstance(name, str) or not name:
+        if not isinstance(name, str) or not name.strip():
             raise LtrTypeError(f"names must map metrics to text that is not empty. Got {name!r} for {name_of(key)!r}.")
-        logged[canonical] = name
-    return logged
+        own[canonical] = name
+    return own

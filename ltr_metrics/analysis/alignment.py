@@ -26,6 +26,7 @@ from ltr_metrics.errors import Argument, LtrKeyError, LtrTypeError, LtrValueErro
 from ltr_metrics.evaluation.evaluate import queries_from
 from ltr_metrics.evaluation.fingerprint import differing
 from ltr_metrics.evaluation.result import Evaluation, take_queries
+from ltr_metrics.evaluation.skill import SkillScale
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.conventions import CONVENTIONS
 from ltr_metrics.metrics.names import metric, refuse_several
@@ -34,7 +35,18 @@ from ltr_metrics.metrics.requests import Metrics, resolve
 MAX_NAMED_QUERIES = 3  # in one message
 OPTIONS_OF_RESULTS = ("query_weight", "by")  # the options for the data that results take
 OWN_OPTIONS = (
-    *("metrics", "baseline", "test", "correction", "correction_over", "interval", "confidence", "power", "n_resamples"),
+    *(
+        "metrics",
+        "baseline",
+        "yardsticks",
+        "test",
+        "correction",
+        "correction_over",
+        "interval",
+        "confidence",
+        "power",
+        "n_resamples",
+    ),
     *("cluster", "random_state", "ties", "no_relevant", "convention", "n_threads", "queries"),
 )
 
@@ -112,7 +124,7 @@ def models_from(
             if reference.fingerprint is None:  # as results from a search; the first run that has one replaces it
                 reference = reference.with_fields(fingerprint=ordered.fingerprint)
             values = {one: ordered.per_query[one] for one in names}
-            own = {name: getattr(ordered, name) for name in ("cluster", "counted_as_one")}
+            own = {name: getattr(ordered, name) for name in ("cluster", "counted_as_one", "skill_scale")}
             aligned.append(reference.with_fields(**own).with_values(values))
         by_name[name] = _averaged(aligned, names)
     if cluster is None:
@@ -345,7 +357,10 @@ def _averaged(runs: list[Evaluation], names: list[str]) -> Model:
     if len(runs) == 1:
         return Model(runs[0], {})
     values = {name: np.mean([run.per_query[name] for run in runs], axis=0) for name in names}
-    return Model(runs[0].with_values(values), {name: np.array([run.mean[name] for run in runs]) for name in names})
+    scales = [run.skill_scale for run in runs if run.skill_scale is not None]
+    scale = SkillScale.mean_of(scales) if len(scales) == len(runs) else None
+    averaged = runs[0].with_values(values).with_fields(skill_scale=scale)
+    return Model(averaged, {name: np.array([run.mean[name] for run in runs]) for name in names})
 
 
 # -- clusters ---------------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from ltr_metrics._engine.words import ConventionName, NoRelevant, TiePolicy
 from ltr_metrics.analysis.audit import tied_queries
 from ltr_metrics.errors import Argument, LtrValueError, one_line
 from ltr_metrics.evaluation.evaluate import Queries, queries_from
+from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.evaluation.tables import Part, Result, Table
 from ltr_metrics.metrics.base import Metric, spell
 from ltr_metrics.metrics.conventions import Convention
@@ -44,6 +45,9 @@ class Explanation(Result):
         which the fields can be switched. They add up to the difference.
     difference : float
         ``value_b - value_a``.
+    skill_a, skill_b : float
+        The skill under each convention: 0 for a random order, 1 for the ideal one. Most choices
+        change the value of a random order as well, so they cancel.
 
     See Also
     --------
@@ -72,6 +76,8 @@ class Explanation(Result):
     fields: dict[str, tuple[Any, Any]]
     toggles: dict[str, float]
     parts: dict[str, float]
+    skill_a: float
+    skill_b: float
 
     @property
     def difference(self) -> float:
@@ -95,6 +101,17 @@ class Explanation(Result):
         part = _format_change(self.parts[largest])
         return f"{values}; the difference is {total}, and the largest of its parts is {part}, from {field}."
 
+    @property
+    def skill_sentence(self) -> str:
+        """What is left of the difference after the correction for chance, in words; empty if there is no skill."""
+        change = self.skill_b - self.skill_a
+        if math.isnan(change):
+            return ""
+        return (
+            f"Corrected for chance, the skill is {self.skill_a:.4f} under {self.a} and {self.skill_b:.4f} under "
+            f"{self.b}: a difference of {_format_change(change)} is left."
+        )
+
     def to_pandas(self) -> DataFrame:
         """Return a table with one row a field that differs: field, a, b, toggle and part.
 
@@ -114,16 +131,17 @@ class Explanation(Result):
             The fields by name, with the difference.
         """
         fields = {name: [_plain(value) for value in values] for name, values in self.fields.items()}
-        return super().to_dict() | {"difference": self.difference, "fields": fields, "sentence": self.sentence}
+        own = {"difference": self.difference, "fields": fields}
+        return super().to_dict() | own | {"sentence": self.sentence, "skill_sentence": self.skill_sentence}
 
     def printed_parts(self) -> list[Part]:
-        """Return the sentence and a small table."""
+        """Return the sentence, a small table, and what is left after the correction for chance."""
         rows = [row | {name: _format_change(row[name]) for name in ("toggle", "part")} for row in self._rows()]
         values = {"a": f"{self.value_a:.4f}", "b": f"{self.value_b:.4f}"}
         rows.append({"field": "all", **values, "toggle": "", "part": _format_change(self.difference)})
         columns = {"field": "{field}", "a": "{a}", "b": "{b}", "toggle": "{toggle:}", "part": "{part:}"}
         table = Table.of(columns, rows)._replace(header=["field", self.a, self.b, "toggle", "part"])
-        return [one_line(self.sentence), table]
+        return [one_line(self.sentence), table, *filter(None, [one_line(self.skill_sentence)])]
 
     def _rows(self) -> list[dict[str, Any]]:
         return [
@@ -239,6 +257,8 @@ def explain_difference(
         fields={name: choices[name] for name in differ},
         toggles={name: values[name,] - value_a for name in differ},
         parts={name: _shapley(name, differ, values) for name in differ},
+        skill_a=skill_of_reading(queries, y_score, readings[()]),
+        skill_b=skill_of_reading(queries, y_score, readings[tuple(differ)]),
     )
 
 
@@ -296,12 +316,23 @@ def means_of(queries: Queries, scores: Any, readings: Iterable[Reading]) -> dict
     for reading in readings:
         by_policy.setdefault((*reading[1:], reading.metric.mean_over), []).append(reading)
     means: dict[Reading, float] = {}
-    for (ties, no_relevant, as_one, *_), alike in by_policy.items():
-        metrics = tuple(dict.fromkeys(reading.metric for reading in alike))
-        policy = Policy(ties, no_relevant, "tried", weighs_undefined_as_one=tuple(map(str, metrics)) if as_one else ())
-        mean = queries.evaluate_request(scores, Request(metrics, {}, policy)).mean
+    for alike in by_policy.values():
+        mean = _evaluate(queries, scores, alike).mean
         means |= {reading: mean[str(reading.metric)] for reading in alike}
     return means
+
+
+def skill_of_reading(queries: Queries, scores: Any, reading: Reading) -> float:
+    """Return the skill under a reading, NaN if it has none."""
+    return _evaluate(queries, scores, [reading]).skill[str(reading.metric)]
+
+
+def _evaluate(queries: Queries, scores: Any, readings: list[Reading]) -> Evaluation:
+    """Evaluate readings that differ only in the metric."""
+    _, ties, no_relevant, as_one, _ = readings[0]
+    metrics = tuple(dict.fromkeys(reading.metric for reading in readings))
+    policy = Policy(ties, no_relevant, "tried", weighs_undefined_as_one=tuple(map(str, metrics)) if as_one else ())
+    return queries.evaluate_request(scores, Request(metrics, {}, policy))
 
 
 def format_choice(name: str, value: Any) -> str:

@@ -16,7 +16,7 @@ from ltr_metrics._engine.cache import once
 from ltr_metrics._engine.plain import DataFrame, to_dataframe
 from ltr_metrics._engine.words import TiePolicy
 from ltr_metrics.analysis.audit import tied_queries
-from ltr_metrics.analysis.explain import Reading, format_choice, means_of
+from ltr_metrics.analysis.explain import Reading, format_choice, means_of, skill_of_reading
 from ltr_metrics.errors import Argument, LtrError, LtrValueError, LtrWarning, naming
 from ltr_metrics.evaluation.evaluate import Queries, queries_from
 from ltr_metrics.evaluation.tables import Part, Result, Table
@@ -86,6 +86,8 @@ class Identification(Result):
         Then follow the others, the nearest first.
     refused : dict of str to str
         The conventions that do not have this metric or do not accept these data, with the reason.
+    skill : float
+        The skill under the first candidate: 0 for a random order, 1 for the ideal one.
 
     See Also
     --------
@@ -109,6 +111,7 @@ class Identification(Result):
     tolerance: float
     candidates: tuple[CandidateConvention, ...]
     refused: dict[str, str]
+    skill: float = math.nan
 
     @property
     def matches(self) -> tuple[CandidateConvention, ...]:
@@ -130,6 +133,13 @@ class Identification(Result):
         hint += f" Pass docid, so that {untried} can be tried as well." if untried else ""
         return f"{asked}: none within the tolerance.{hint}"
 
+    @property
+    def skill_sentence(self) -> str:
+        """What the value means after the correction for chance, in words; empty without a match or a skill."""
+        if not self.matches or math.isnan(self.skill):
+            return ""
+        return f"Corrected for chance, this is a skill of {self.skill:.4f}: 0 is a random order, 1 the ideal one."
+
     def to_pandas(self) -> DataFrame:
         """Return a table with one row per candidate, in their order.
 
@@ -148,7 +158,8 @@ class Identification(Result):
         dict
             The fields by name, with the sentence.
         """
-        return super().to_dict() | {"sentence": self.sentence, "candidates": self._rows()}
+        sentences = {"sentence": self.sentence, "skill_sentence": self.skill_sentence}
+        return super().to_dict() | sentences | {"candidates": self._rows()}
 
     def _rows(self) -> list[dict[str, Any]]:
         return [
@@ -176,7 +187,8 @@ class Identification(Result):
             first_sentence, *_ = reason.removesuffix(".").split(". ")  # what follows is a remedy for other callers
             refused.setdefault(first_sentence, []).append(name)
         notes = [f"Not tried: {', '.join(names)}. {reason}." for reason, names in refused.items()]
-        return [self.sentence, Table.of(TABLE, rows, foot=f"{n_more} more are further away." if n_more else ""), *notes]
+        table = Table.of(TABLE, rows, foot=f"{n_more} more are further away." if n_more else "")
+        return [self.sentence, table, *filter(None, [self.skill_sentence]), *notes]
 
 
 def identify_convention(
@@ -258,13 +270,15 @@ def identify_convention(
         tried = [reading for reading in tried if reading.ties != "docid" or queries.docid is not None]
         means = means_of(queries, y_score, (reading for reading in tried if not reading.is_of_one_query))
         means |= means_of(whole, y_score, (reading for reading in tried if reading.is_of_one_query))
-    candidates = _candidates(origins, readings, means, number)
 
-    def order(one: CandidateConvention) -> tuple[Any, ...]:
-        is_match = one.distance <= tolerance
-        return not is_match, is_match and one.changed is not None, one.distance
+        def order(found: tuple[CandidateConvention, Reading]) -> tuple[Any, ...]:
+            is_match = found[0].distance <= tolerance
+            return not is_match, is_match and found[0].changed is not None, found[0].distance
 
-    return Identification(name_of(metric), number, tolerance, tuple(sorted(candidates, key=order)), refused)
+        candidates = sorted(_candidates(origins, readings, means, number), key=order)
+        first = candidates[0][1]
+        skill = skill_of_reading(whole if first.is_of_one_query else queries, y_score, first)
+    return Identification(name_of(metric), number, tolerance, tuple(one for one, _ in candidates), refused, skill)
 
 
 def _as_one_query(queries: Queries) -> Queries:
@@ -371,11 +385,12 @@ def _changes(reading: Reading, queries: Queries) -> Iterator[tuple[str, Any]]:
 
 def _candidates(
     origins: Mapping[Origin, list[str]], readings: Mapping[str, Reading], means: Mapping[Reading, float], value: float
-) -> Iterator[CandidateConvention]:
-    """Yield the candidates that have a mean, without changes that have no effect on these data."""
+) -> Iterator[tuple[CandidateConvention, Reading]]:
+    """Yield the candidates that have a mean and their readings, without changes that have no effect on these data."""
     for (reading, changed, to), conventions in origins.items():
         mean = means.get(reading, math.nan)
         if math.isnan(mean):
             continue
         if changed is None or means.get(readings[conventions[0]]) != mean:
-            yield CandidateConvention(tuple(conventions), changed, to, str(reading.metric), mean, abs(mean - value))
+            distance = abs(mean - value)
+            yield CandidateConvention(tuple(conventions), changed, to, str(reading.metric), mean, distance), reading

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -13,7 +14,9 @@ from ltr_metrics.analysis import inference
 from ltr_metrics.analysis.inference.limits import bootstrap_means
 from ltr_metrics.analysis.settings import INTERVALS, Settings
 from ltr_metrics.errors import LtrKeyError
+from ltr_metrics.evaluation.by_metric import ByMetric
 from ltr_metrics.evaluation.change import gain_of
+from ltr_metrics.evaluation.ranges import range_of, within
 from ltr_metrics.evaluation.rounding import difference_of
 from ltr_metrics.evaluation.tables import Part, Plain, Result, Table
 from ltr_metrics.metrics.base import Metric
@@ -98,6 +101,8 @@ class Leaderboard(Result):
         Metric by metric, the best model first.
     settings : Settings
         The settings of the comparison.
+    asked : mapping of str to str
+        The canonical name of each metric that was asked for by another one.
 
     See Also
     --------
@@ -139,20 +144,21 @@ class Leaderboard(Result):
     ((3, 11), ['rows', 'settings'])
     """
 
+    PLAIN: ClassVar[tuple[str, ...]] = ("rows", "settings")
     rows: tuple[Standing, ...]
     settings: Settings
+    asked: Mapping[str, str] = field(default_factory=dict)
 
     def __getitem__(self, key: tuple[str | Metric, str]) -> Standing:
         """Return the standing of a model in a metric, ``leaderboard["map", "new"]``."""
         rows = {(row.metric, row.model): row for row in self.rows}
-        name = tuple(map(str, key))
+        metric, *models = key if isinstance(key, tuple) else (key,)
+        metric = ByMetric({row.metric: row for row in self.rows}, self.asked).canonical(metric)
+        name = (metric, *map(str, models))
         if name in rows:
             return rows[name]
         known = "; ".join(f"{metric}, {model}" for metric, model in rows)
-        raise LtrKeyError(
-            f"The leaderboard has no {', '.join(name)!r}. Name a metric by its canonical name, and a model. There are "
-            f"{known}."
-        )
+        raise LtrKeyError(f"The leaderboard has no {', '.join(name)!r}. Name a metric and a model. There are {known}.")
 
     def to_pandas(self) -> DataFrame:
         """Return a table with one row per metric and model.
@@ -173,7 +179,11 @@ class Leaderboard(Result):
             "all other models together. P(best): share of "
             f"{settings.n_resamples:,} bootstrap samples in which the model is the best; ties are split."
         )
-        return [Table.of(TABLE, self.rows, "Ranks of all models", note)]
+        rows = []
+        for row in self.rows:
+            low, high = within([row.ci_low, row.ci_high], range_of(row.metric, row.mean)).tolist()
+            rows.append(replace(row, ci_low=low, ci_high=high))
+        return [Table.of(TABLE, rows, "Ranks of all models", note)]
 
 
 def leaderboard_of(comparison: Comparison) -> Leaderboard:
@@ -181,7 +191,8 @@ def leaderboard_of(comparison: Comparison) -> Leaderboard:
     metrics, n_models = comparison.metrics, len(comparison.evaluations)
     n = max(1, inference.columns_at_once(comparison.n_queries) // n_models)
     groups = [metrics[start : start + n] for start in range(0, len(metrics), n)]
-    return Leaderboard(tuple(row for group in groups for row in _standings(comparison, group)), comparison.settings)
+    rows = tuple(row for group in groups for row in _standings(comparison, group))
+    return Leaderboard(rows, comparison.settings, comparison.first.per_query.asked)
 
 
 def _standings(comparison: Comparison, metrics: list[str]) -> list[Standing]:

@@ -27,7 +27,7 @@ CONFLICTS = Conflicts(
 
 def train(estimator: Any, rest: Training, held_out: Training, metrics: HostMetrics, rounds: int) -> int:
     """Train on the rest, stop by the held-out queries, and return the best number of rounds."""
-    metric = HeldOutMetric(metrics.request.metrics[0], held_out)
+    metric = HeldOutMetric(metrics, held_out)
     estimator.set_params(eval_metric=metric)  # CatBoost stops by this one
     try:
         pool = _pool_of(estimator, held_out)
@@ -52,10 +52,11 @@ class HeldOutMetric(EvalMetric):
         The error that ended the training.
     """
 
-    def __init__(self, metric: Any, held_out: Training) -> None:
+    def __init__(self, metrics: HostMetrics, held_out: Training) -> None:
         y, weight = held_out.rows["y"], held_out.rows.get("sample_weight", held_out.rows.get("group_weight"))
         # The weights are passed here in full precision.
-        super().__init__(metric, ValidationSet((y, held_out.qid), weight, held_out.columns))
+        valid = ValidationSet((y, held_out.qid), weight, held_out.columns)
+        super().__init__(metrics.request.metrics[0], valid, names=metrics.plan().logged)
         self.error: Exception | None = None
 
     def evaluate(self, approxes: Any, target: Any, weight: Any) -> tuple[float, float]:

@@ -74,12 +74,14 @@ class EvalMetric:
     log : PerQueryLog, optional
         Records the values per query of every round. They are under the name ``"validation"`` or the
         Pool.
-    names : {"canonical", "asked", "slug"} or mapping, default "canonical"
-        Names in CatBoost's log. ``"canonical"`` is ``str(metric)``, ``"asked"`` is the name as you
-        typed it, and ``"slug"`` is ``metric.slug``, which experiment trackers accept. A mapping
-        gives names of your own, such as ``{"ndcg@10": "gain"}``. Its keys are metrics as you asked
-        for them, or canonical names. A name must not contain white space or a colon, and must not
-        be that of one of CatBoost's metrics.
+    names : {"asked", "canonical", "slug"} or mapping, default "asked"
+        Names in CatBoost's log. ``"asked"`` is a metric as you typed it, with its name in lower
+        case, and the canonical name of a metric object. ``"canonical"`` is ``str(metric)``, such as
+        ``ndcg_exp@10``, and ``"slug"`` is ``metric.slug``, which experiment trackers accept. A
+        mapping gives names of your own, such as ``{"ndcg@10": "val ndcg"}``. Its keys are metrics
+        as you asked for them, or canonical names. Metrics that are not in it are named as you typed
+        them. A metric in two spellings is evaluated once, under the first. A name must not be that
+        of one of CatBoost's metrics.
     columns : mapping of str to array-like of shape (n_rows,), optional
         Further numeric columns by name, with one number per row, which ``mean_of(name)``,
         ``sum_of(name)`` and metrics of your own read. A DataFrame is accepted.
@@ -134,7 +136,7 @@ class EvalMetric:
         no_relevant: NoRelevant | float | None = None,
         convention: ConventionName | Convention | None = None,
         log: PerQueryLog | None = None,
-        names: Names = "canonical",
+        names: Names = "asked",
         columns: Any = None,
     ) -> None:
         policy: dict[str, Any] = {"ties": ties, "no_relevant": no_relevant, "convention": convention}
@@ -144,7 +146,7 @@ class EvalMetric:
             raise LtrValueError(
                 f"{names_in_log[0]!r} is the name of one of CatBoost's own metrics. CatBoost keeps one history per "
                 "name, so it would mix the values of both. Choose another name, such as "
-                f'names={{...: "my_{names_in_log[0]}"}}.'
+                f'names={{"{self.metrics.request.names[0]}": "my_{names_in_log[0]}"}}.'
             )
         if len(names_in_log) > 1 and log is None:
             raise LtrValueError(

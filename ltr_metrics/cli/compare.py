@@ -12,7 +12,7 @@ import click
 
 from ltr_metrics._engine.ids import id_text
 from ltr_metrics.analysis.alignment import metrics_of
-from ltr_metrics.analysis.comparison import Comparison
+from ltr_metrics.analysis.comparison import Comparison, require_yardsticks
 from ltr_metrics.analysis.comparison import compare as compare_models
 from ltr_metrics.analysis.gate import GateResult, gate, read_rules
 from ltr_metrics.cli import options
@@ -67,13 +67,14 @@ RENDERERS: dict[str, Callable[[Comparison, Mapping[str, str], GateResult | None]
     options.RESULTS,
     options.DATA,
     options.METRICS,
+    options.SKILL,
     options.COMPARISON,
     options.ALL_PAIRS,
     options.COMMON_QUERIES,
     options.GATE,
     options.output_options(*RENDERERS),
 )
-def compare(rules: tuple[str, ...], gate_each_segment: bool, all_pairs: bool, **arguments: Any) -> int:
+def compare(rules: tuple[str, ...], all_pairs: bool, **arguments: Any) -> int:
     """Compare models with a baseline on the same queries, and gate a release.
 
     The result has, for each metric, the means, the difference to the baseline with its confidence
@@ -91,6 +92,8 @@ def compare(rules: tuple[str, ...], gate_each_segment: bool, all_pairs: bool, **
           --gate "ndcg@10 > -0.005" --gate "share(ndcg@10 < -0.1) < 5%"
       ltr-metrics compare clicks.csv --scores base=s0 --scores new=s1 \\
           --cluster user --segment device --gate "map > -0.01" --gate-each-segment
+      ltr-metrics compare scores.parquet --scores live --scores a --scores b \\
+          --scores bm25 --yardstick bm25 --gate "ndcg@10 > 0" --looks 5
       ltr-metrics compare --qrels qrels.txt --run bm25=bm25.run \\
           --run new=new.run --topics qrels --format markdown
     """  # noqa: D301
@@ -102,23 +105,27 @@ def compare(rules: tuple[str, ...], gate_each_segment: bool, all_pairs: bool, **
             "--all-pairs compares without a baseline, so it cannot be combined with --baseline or "
             "--gate. Leave out one of them."
         )
-    check_rules(
-        rules, baseline, each_segment=gate_each_segment, has_segments=bool(arguments["by"] or arguments["results"])
-    )
+    has_segments = bool(arguments["by"] or arguments["results"])
+    check_rules(rules, None if all_pairs else baseline, arguments, has_segments=has_segments)
     comparison, origins = _compare(arguments, None if all_pairs else baseline)
-    result = gate(comparison, rules, each_segment=gate_each_segment) if rules else None
+    result = gate(comparison, rules, **options.gate_settings(arguments)) if rules else None
     output.write(RENDERERS[output.form](comparison, origins, result))
     return gate_status(result)
 
 
-def check_rules(rules: Sequence[str], baseline: str | None, *, each_segment: bool, has_segments: bool) -> None:
-    """Refuse rules that cannot be read, or that have nothing to check, before any work is done."""
-    if each_segment and not (rules and has_segments):
+def check_rules(
+    rules: Sequence[str], baseline: str | None, arguments: Mapping[str, Any], *, has_segments: bool
+) -> None:
+    """Refuse rules and yardsticks that cannot be read, or that have nothing to check, before any work is done."""
+    yardsticks = require_yardsticks(arguments["yardsticks"], options.model_names(), baseline)
+    if arguments["gate_each_segment"] and not (rules and has_segments):
         raise LtrValueError("--gate-each-segment needs a rule and segments: --gate and --segment.")
-    if rules and baseline is None:
+    if not rules:
+        options.refuse(("looks", "family"), "is about the rules of a gate: add --gate RULE, or leave it out.")
+        return
+    if baseline is None:
         raise LtrValueError("--gate needs two models or more, one of which is the baseline.")
-    if rules:
-        read_rules(rules, [name for name in options.model_names() if name != baseline])
+    read_rules(rules, [name for name in options.model_names() if name != baseline], yardsticks)
 
 
 def _compare(arguments: Mapping[str, Any], baseline: str | None) -> tuple[Comparison, dict[str, str]]:

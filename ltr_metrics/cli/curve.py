@@ -65,7 +65,7 @@ def _tables(result: Result) -> list[Table]:
             [f"{number + 1:,}", *(f"{'*' * (curve.best == i)}{curve.mean[i]:.4f}" for curve in curves)]
             for i, number in enumerate(curves[0].rounds.tolist())
         ]
-        metrics, foot = [curve.metric for curve in curves], "\n".join(map(str, curves))
+        metrics, foot = [curve.name for curve in curves], "\n".join(map(str, curves))
         tables.append(Table(["rounds", *metrics], rows, "r", f"{name}: {result.files[name]}", foot))
     return tables
 
@@ -146,7 +146,9 @@ def curve(plot: Path | None, every: int, confidence: float, **arguments: Any) ->
     queries, _, features = read_rows(arguments)
     logs = log_rounds(arguments["models"], features, queries, request, every)
     curves = [
-        (name, log.learning_curve(name, metric, confidence)) for name, log in logs.items() for metric in request.names
+        (name, log.learning_curve(name, metric, confidence))
+        for name, log in logs.items()
+        for metric in request.typed.values()
     ]
     result = Result(describe_data(arguments), queries, arguments["models"], request, curves)
     text = RENDERERS[output.form](result)

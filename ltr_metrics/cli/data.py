@@ -209,7 +209,7 @@ def evaluate_sorted(
     if is_table(files[0]):
         sources |= {name: model.predict for name, model in models.items()}
         features = [name for model in models.values() for name in model.names()]
-        needed = resolve(metrics, **policy).needed_columns
+        needed = resolve(metrics, **{name: policy[name] for name in policy.keys() - {"skill"}}).needed_columns
         optional = [names["weight"]] if names["weight"] is not None else []
         text = [name for name in (names["qid"], names["docid"], *by) if name is not None]
         numbers = [names["label"], *scores.values(), *optional, *needed, *features]

@@ -24,16 +24,18 @@ RENDERERS = {"text": as_text, "json": as_json, "csv": as_per_query_csv, "markdow
     options.DATA,
     options.BATCHES,
     options.METRICS,
+    options.SKILL,
     options.INTERVALS_OF_MEANS,
     options.output_options(*RENDERERS),
     options.SAVE,
 )
-def evaluate(save: tuple[str, ...], is_sorted: bool, **arguments: Any) -> None:
+def evaluate(save: tuple[str, ...], is_sorted: bool, skill: bool, **arguments: Any) -> None:
     """Evaluate models on labelled data.
 
     The result has the mean and the quantiles of each metric, and the number of queries that its
     mean leaves out. With --confidence it has an interval of each mean. With --format csv it has the
-    values of each query, and --save writes them as Parquet.
+    values of each query, and --save writes them as Parquet. With --skill, all of them have the chance
+    level, the ideal and the skill.
 
     DATA are LETOR files, or tables with the columns qid and label (.parquet, .arrow, .feather,
     .csv, .tsv). They can be compressed. The query sizes of a LETOR file can be in FILE.query. Use
@@ -57,12 +59,12 @@ def evaluate(save: tuple[str, ...], is_sorted: bool, **arguments: Any) -> None:
     if settings is None and not (save or is_sorted):
         options.refuse(("cluster",), "needs --confidence, whose intervals use it, or --save, which keeps it.")
     if is_sorted:
-        results, origins = evaluate_sorted(arguments, metrics, policy)
+        results, origins = evaluate_sorted(arguments, metrics, policy | {"skill": skill})
         estimates = {name: intervals(one, **settings) for name, one in results.items()} if settings else {}
         report = Report(evaluations=results, intervals=estimates, source=describe_data(arguments), origins=origins)
     else:
         source = read_source(arguments)
-        details: dict[str, Any] = {"source": source.description, "origins": source.origins}
+        details: dict[str, Any] = {"source": source.description, "origins": source.origins, "skill": skill}
         report = summarize(source.queries, source.scores, metrics, intervals_of_means=settings, **details, **policy)
     text = RENDERERS[output.form](report)
     for name, file in files.items():

@@ -248,6 +248,14 @@ METRICS = (
         multiple=True,
     ),
 )
+SKILL = (
+    _metric(
+        "--skill",
+        "Add the value of a random order (chance), that of the ideal order, and the skill: 0 for a random order, 1 for "
+        "the ideal one.",
+        is_flag=True,
+    ),
+)
 CURVE = (
     *_NAMES,
     _TIES,
@@ -285,6 +293,12 @@ INTERVALS_OF_MEANS = (
 )
 COMPARISON = (
     _statistics("--baseline", "Compare the other models with this one.  [default: the first one]", "NAME"),
+    _statistics(
+        "--yardstick yardsticks",
+        "Compare and show this model, such as BM25, but count it in no correction, and apply no rule to it.",
+        "NAME",
+        multiple=True,
+    ),
     _choice("--test", "Compute p-values with this paired, two-sided test.", words.Test, "randomization"),
     _choice("--correction", "Correct the p-values for multiple comparisons by this method.", words.Correction, "holm"),
     _choice(
@@ -313,12 +327,20 @@ GATE = (
         "--gate rules",
         "Exit with status 1 if this rule fails. 'ndcg@10 > -0.005' requires that the whole interval of the "
         "difference is above -0.005, and with '> -1%' the margin is 1% of the baseline's mean. 'mean(ndcg@10) > "
-        "0.6' is about the model's own mean. 'share(ndcg@10 < -0.1) < 5%' requires that fewer than 5% of the "
-        "queries lose more than 0.1. 'new: RULE' applies to the model new only.",
+        "0.6' is about the model's own mean. 'share(ndcg@10 < -0.1) < 5%' requires that the exact interval of the "
+        "share of queries that lose more than 0.1 is below 5%. 'new: RULE' applies to the model new only.",
         "RULE",
         multiple=True,
     ),
     _gate("--gate-each-segment", "Apply each rule to each segment of --segment as well.", is_flag=True),
+    _gate("--looks", "Widen the intervals for so many runs, if a single pass decides.", "N", type=COUNT, default=1),
+    _gate(
+        "--family",
+        "Widen the intervals so that each PASS holds for whichever candidate you pick, or let only the whole gate "
+        "count (one).",
+        type=click.Choice(get_args(words.FamilyOfGate)),
+        default="candidates",
+    ),
 )
 LEARNING_CURVE = (
     _models("--learning-curve", "Add the learning curve of each model file, every N rounds.", "N", type=COUNT),
@@ -360,7 +382,13 @@ def model_names() -> list[str]:
 def comparison_settings(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments that `ltr_metrics.compare` takes by the same names."""
     names = ("test", "correction", "correction_over", "interval", "confidence", "power", "n_resamples", "random_state")
-    return {name: arguments[name] for name in (*names, "queries") if name in arguments}
+    return {name: arguments[name] for name in (*names, "queries", "skill", "yardsticks") if name in arguments}
+
+
+def gate_settings(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments that `ltr_metrics.gate` takes, by its names."""
+    names = {"each_segment": "gate_each_segment", "looks": "looks", "family": "family"}
+    return {name: arguments[option] for name, option in names.items()}
 
 
 def interval_settings(arguments: Mapping[str, Any]) -> dict[str, Any] | None:

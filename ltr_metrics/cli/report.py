@@ -30,7 +30,7 @@ RENDERERS = EVALUATION_RENDERERS | {"html": as_html}
     options.GATE,
     options.output_options(*RENDERERS),
 )
-def report(rules: tuple[str, ...], gate_each_segment: bool, learning_curve: int | None, **arguments: Any) -> int:
+def report(rules: tuple[str, ...], learning_curve: int | None, **arguments: Any) -> int:
     """Write a report as one HTML file that needs no network.
 
     The report has means and quantiles, the metrics by cutoff and by segment, and an audit of ties
@@ -52,7 +52,7 @@ def report(rules: tuple[str, ...], gate_each_segment: bool, learning_curve: int 
     """  # noqa: D301
     output = Output.of(arguments, RENDERERS)
     baseline = options.choose_baseline(arguments)
-    check_rules(rules, baseline, each_segment=gate_each_segment, has_segments=bool(arguments["by"]))
+    check_rules(rules, baseline, arguments, has_segments=bool(arguments["by"]))
     if learning_curve is not None and not arguments["models"]:
         raise LtrValueError("--learning-curve needs a model file: --model NAME=FILE.")
     metrics, settings = requested_metrics(arguments), options.comparison_settings(arguments)
@@ -66,7 +66,7 @@ def report(rules: tuple[str, ...], gate_each_segment: bool, learning_curve: int 
         comparing=settings,
         intervals_of_means=None if is_one_query else options.interval_settings(arguments),
         rules=rules,
-        each_segment=gate_each_segment,
+        **options.gate_settings(arguments),
         complete=True,
         learning={} if learning_curve is None else _learning(arguments, metrics, source, learning_curve),
         source=source.description,

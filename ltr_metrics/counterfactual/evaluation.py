@@ -130,6 +130,11 @@ class ClickEvaluation(Evaluation):
 
     COMPARABLE: ClassVar[str] = "from the same clicks, with the same propensities, estimator and clip"
 
+    NO_SKILL_SCALE: ClassVar[tuple[str, ...]] = (
+        "An estimate from clicks has no chance level, because the clicks do not say what is relevant.",
+        " Only evaluations of judged documents have a skill.",
+    )
+
     estimator: EstimatorOfClicks | EstimatorOfSlates = "ips"
     clip: float | None = None
     diagnostics: ClickDiagnostics = None  # type: ignore[assignment]

@@ -21,6 +21,7 @@ from ltr_metrics.evaluation.compute import Families, compute_values, families_fo
 from ltr_metrics.evaluation.fingerprint import Fingerprint
 from ltr_metrics.evaluation.means import means
 from ltr_metrics.evaluation.result import Evaluation, weights_above_0
+from ltr_metrics.evaluation.skill import SkillScale
 from ltr_metrics.metrics.conventions import Convention
 from ltr_metrics.metrics.requests import Metrics, Request, resolve_once
 
@@ -106,6 +107,7 @@ class Queries(LabelledQueries):
         ties: TiePolicy | None = None,
         no_relevant: NoRelevant | float | None = None,
         convention: ConventionName | Convention | None = None,
+        skill: bool = False,
         n_threads: int | None = None,
     ) -> Evaluation:
         """Rank each query's documents by score, and evaluate the rankings.
@@ -131,6 +133,10 @@ class Queries(LabelledQueries):
         convention : str or Convention, optional
             Name of another system, such as ``"trec_eval"``, or a `Convention`. Its choices fill in
             what the metric names, ``ties`` and ``no_relevant`` leave open.
+        skill : bool, default False
+            Whether the result prints, saves and exports chance, ideal and skill of each metric. They
+            take as long as one to three evaluations, once for all evaluations of these queries.
+            Without this option, ``result.skill`` computes them when you ask for it.
         n_threads : int, optional
             Maximum number of threads. One thread is used per 50,000 rows, and never more
             than the CPUs available to the process. The default is one thread in a worker (a
@@ -150,7 +156,8 @@ class Queries(LabelledQueries):
         """
         self.warn_of_ids()
         request = resolve_once(metrics, ties=ties, no_relevant=no_relevant, convention=convention)
-        return self.evaluate_request(y_score, request, n_threads)
+        result = self.evaluate_request(y_score, request, n_threads)
+        return result.with_skill() if skill else result
 
     def evaluate_request(self, y_score: Any, request: Request, n_threads: int | None = None) -> Evaluation:
         """Evaluate a request with resolved names; adapters call this in every round."""
@@ -169,6 +176,7 @@ class Queries(LabelledQueries):
             ByMetric(zip(request.names, mean, strict=True), request.asked),
             ByMetric(zip(request.names, values, strict=True), request.asked),
             counted_as_one=counted_as_one,
+            skill_scale=SkillScale.of(self, request),
             **same,
         )
 
@@ -192,6 +200,7 @@ def evaluate(
     columns: Any = None,
     by: Any = None,
     cluster: Any = None,
+    skill: bool = False,
     n_threads: int | None = None,
 ) -> Evaluation:
     """Rank each query's documents by score, and evaluate the rankings.
@@ -251,6 +260,10 @@ def evaluate(
     cluster : array-like, optional
         One label per query or per row, such as a user or a query text. Queries of one cluster are
         not independent, so standard errors and intervals are computed over clusters.
+    skill : bool, default False
+        Whether the result prints, saves and exports chance, ideal and skill of each metric. They
+        take as long as one to three evaluations, once for all evaluations of these queries.
+        Without this option, ``result.skill`` computes them when you ask for it.
     n_threads : int, optional
         Maximum number of threads. One thread is used per 50,000 rows, and never more
         than the CPUs available to the process. The default is one thread in a worker (a
@@ -317,7 +330,13 @@ def evaluate(
         cluster=cluster,
     )
     return queries.evaluate(
-        y_score, metrics, ties=ties, no_relevant=no_relevant, convention=convention, n_threads=n_threads
+        y_score,
+        metrics,
+        ties=ties,
+        no_relevant=no_relevant,
+        convention=convention,
+        skill=skill,
+        n_threads=n_threads,
     )
 
 

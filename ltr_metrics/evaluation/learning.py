@@ -15,6 +15,7 @@ from ltr_metrics._engine.plain import plain_ids
 from ltr_metrics.errors import Argument, LtrValueError, one_line
 from ltr_metrics.evaluation.change import gain_of
 from ltr_metrics.evaluation.means import counting, mean_interval, standard_error
+from ltr_metrics.evaluation.ranges import range_of, within
 from ltr_metrics.evaluation.rounding import difference_of
 from ltr_metrics.evaluation.tables import Result
 
@@ -31,6 +32,8 @@ class LearningCurve(Result):
     ----------
     metric : str
         Canonical name.
+    name : str
+        The name that you asked for it by, which figures and the printed text have.
     data : str
         Name of the data set.
     mean, low, high : ndarray of float64
@@ -62,6 +65,7 @@ class LearningCurve(Result):
     """
 
     metric: str
+    name: str
     data: str
     mean: FloatArray
     low: FloatArray
@@ -87,21 +91,23 @@ class LearningCurve(Result):
         return int(self.rounds[self.best]) + 1
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain lists, numbers and text, ready for JSON."""
+        """Return plain lists, numbers and text, ready for JSON, with the canonical name of the metric only."""
         plain = super().to_dict() | {"n_rounds": self.n_rounds}
+        del plain["name"]
         losses = zip(plain["overfit"], plain.pop("loss"), strict=True)
         return plain | {"overfit": [{"qid": qid, "loss": loss} for qid, loss in losses]}
 
     def printed_parts(self) -> list[str]:
         """Return the best round, its plateau, and the lasting losses after it."""
         best, plateau = self.best, self.plateau
-        interval = f"[{self.low[best]:.4f}, {self.high[best]:.4f}] ({100 * self.confidence:g}% interval"
+        low, high = within([self.low[best], self.high[best]], range_of(self.metric, self.mean))
+        interval = f"[{low:.4f}, {high:.4f}] ({100 * self.confidence:g}% interval"
         mean = f"mean {self.mean[best]:.4f} {interval}, {self.n_queries:,} queries)"
         first, last = (self.rounds[plateau[[0, -1]]] + 1).tolist()
         kept = f"{self.n_rounds} round{'s' * (self.n_rounds != 1)}"
         extent = f"first after {first}, last after {last}"
         lines = [
-            f"{self.metric} of {one_line(self.data)}: keep {kept}, {mean}",
+            f"{self.name} of {one_line(self.data)}: keep {kept}, {mean}",
             f"{len(plateau)} of {len(self.mean)} evaluated rounds do not differ significantly from it, {extent}",
         ]
         if best == len(self.mean) - 1:
@@ -123,6 +129,7 @@ def learning_curve(
     qid: AnyArray,
     *,
     metric: str,
+    name: str | None = None,
     data: str,
     confidence: float,
     rounds: IntArray | None = None,
@@ -155,6 +162,7 @@ def learning_curve(
     overfit = by_loss[loss[by_loss] > 0]
     return LearningCurve(
         metric=metric,
+        name=name or metric,
         data=data,
         mean=means,
         low=low,

@@ -59,11 +59,12 @@ def standard_error(values: FloatArray, weight: FloatArray | None, cluster: IntAr
     if n < 2:
         return float("nan")
     share = np.full(n, 1 / n) if weight is None else _shares(weight[counts])
-    deviation = share * (values[counts] - share @ values[counts])
+    centred = values[counts] - _sum(share * values[counts])
+    deviation = share * (centred - _sum(share * centred))  # twice, as the first mean is rounded
     if cluster is not None:
         deviation = _sums_by_cluster(deviation, cluster[counts])
         n = len(deviation)
-    return math.sqrt(n / (n - 1) * float((deviation**2).sum())) if n > 1 else float("nan")
+    return math.sqrt(n / (n - 1) * _sum(deviation**2)) if n > 1 else float("nan")
 
 
 def degrees_of_freedom(values: FloatArray, weight: FloatArray | None, cluster: IntArray | None = None) -> float:
@@ -87,6 +88,11 @@ def effective_number(weight: FloatArray) -> float:
     """
     scaled, _ = scaled_weights(weight)
     return float(scaled.sum() ** 2 / (scaled**2).sum())
+
+
+def _sum(values: FloatArray) -> float:
+    """Return a sum whose digits do not depend on the number of threads, as those of a product of vectors do."""
+    return float(values.sum())
 
 
 def _sums_by_cluster(values: FloatArray, cluster: IntArray) -> FloatArray:

@@ -22,7 +22,8 @@ from ltr_metrics._engine.ids import id_texts
 from ltr_metrics._engine.plain import plain_id
 from ltr_metrics.errors import LtrValueError, import_extra
 from ltr_metrics.evaluation.fingerprint import Fingerprint
-from ltr_metrics.evaluation.result import Evaluation
+from ltr_metrics.evaluation.result import CHANCE, IDEAL, Evaluation
+from ltr_metrics.evaluation.skill import SkillScale
 from ltr_metrics.io import write_whole
 from ltr_metrics.io.files import naming
 from ltr_metrics.metrics.requests import Policy
@@ -38,7 +39,7 @@ def save(path: str | os.PathLike[str], result: Evaluation, about: Mapping[str, A
     """Write an evaluation to a file, completely or not at all, with JSON values about it."""
     pyarrow, parquet = import_extra("pyarrow", "report"), import_extra("pyarrow.parquet", "report")
     for metric in result.per_query:
-        if metric in RESERVED or metric.startswith(SEGMENT.format("")):
+        if metric in RESERVED or metric.startswith((SEGMENT.format(""), CHANCE, IDEAL)):
             raise LtrValueError(f"A metric named {metric!r} cannot be saved, as a column has this name. Rename it.")
     fingerprint = result.fingerprint
     header = {
@@ -51,6 +52,7 @@ def save(path: str | os.PathLike[str], result: Evaluation, about: Mapping[str, A
         "segments": [[name, list(map(plain_id, labels))] for name, (labels, _) in result.segments.items()],
         "data": None if fingerprint is None else fingerprint.of_all(result.qid),
         "unjudged": None if fingerprint is None else fingerprint.unjudged,
+        "no_skill": dict(result.skill_scale.values.reasons) if result.skill_scale and result.shows_skill else None,
         "about": about,
     }
     columns = {
@@ -63,12 +65,19 @@ def save(path: str | os.PathLike[str], result: Evaluation, about: Mapping[str, A
         **result.per_query,
         **{SEGMENT.format(number): code for number, (_, code) in enumerate(result.segments.values())},
         **{COUNTED_AS_ONE.format(name): is_one for name, is_one in result.counted_as_one.items()},
+        **(_ends(result.skill_scale) if result.skill_scale and result.shows_skill else {}),
     }
     table = pyarrow.table({name: column for name, column in columns.items() if column is not None})
     table = table.replace_schema_metadata({KEY: json.dumps(header).encode()})
     buffer = pyarrow.BufferOutputStream()
     parquet.write_table(table, buffer, write_page_checksum=True)
     write_whole(path, buffer.getvalue().to_pybytes())
+
+
+def _ends(scale: SkillScale) -> dict[str, AnyArray]:
+    """Return the columns of both ends of the scale, NaN where the metric is undefined, even if a number fills in."""
+    ends = ((CHANCE, scale.values.chance), (IDEAL, scale.values.ideal))
+    return {f"{end}{name}": values for end, of_metrics in ends for name, values in of_metrics.items()}
 
 
 def load_result(path: str | os.PathLike[str]) -> Evaluation:
@@ -139,10 +148,11 @@ def load(path: str | os.PathLike[str]) -> tuple[Evaluation, Any]:
 def _evaluation(column: dict[str, AnyArray], header: dict[str, Any]) -> Evaluation:
     hashes = column.get("fingerprint")
     is_text = column["qid"].dtype == object
-    policy = header["policy"]
+    policy, names, no_skill = header["policy"], header["metrics"], header.get("no_skill")
+    ends = [{name: column[f"{end}{name}"] for name in names if no_skill is not None} for end in (CHANCE, IDEAL)]
     policy["weighs_undefined_as_one"] = tuple(policy["weighs_undefined_as_one"])  # a list in JSON
     return Evaluation.of(
-        {name: column[name] for name in header["metrics"]},
+        {name: column[name] for name in names},
         header["asked"],
         qid=column["qid"].astype(np.str_) if is_text else column["qid"],
         n_documents=column["documents"],
@@ -156,10 +166,10 @@ def _evaluation(column: dict[str, AnyArray], header: dict[str, Any]) -> Evaluati
         lower_is_better=frozenset(header["lower_is_better"]),
         cluster=column.get("cluster"),
         counted_as_one={
-            name: column[COUNTED_AS_ONE.format(name)]
-            for name in header["metrics"]
-            if COUNTED_AS_ONE.format(name) in column
+            name: column[COUNTED_AS_ONE.format(name)] for name in names if COUNTED_AS_ONE.format(name) in column
         },
+        skill_scale=None if no_skill is None else SkillScale.of_values(*ends, no_skill),
+        shows_skill=no_skill is not None,
     )
 
 

@@ -15,7 +15,8 @@ from ltr_metrics.evaluation.by_metric import ByMetric
 from ltr_metrics.evaluation.learning import LearningCurve, learning_curve
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.metrics.base import Metric
-from ltr_metrics.metrics.requests import Request
+from ltr_metrics.metrics.names import in_lower_case
+from ltr_metrics.metrics.requests import Request, name_of
 
 
 class Round(NamedTuple):
@@ -64,14 +65,14 @@ class PerQueryLog:
     Pass the log to a host's metric function, then call `values`, `rounds` and `learning_curve`.
     Because hosts do not tell a metric how you named your data sets, you select a data set either by
     the object that the host evaluates (LightGBM's Dataset, XGBoost's DMatrix) or by a name of the
-    log. These names are ``names`` if you pass them. If not, the log takes the name that the host
+    log. These names are ``data_names`` if you pass them. If not, the log takes the name that the host
     knows: ``"training"`` for LightGBM's training Dataset, or the name of an XGBoost ``Monitor``.
     All other data sets are called ``"valid_0"`` if there is only one, and ``"data_0"``,
     ``"data_1"``, ... if there are several.
 
     Parameters
     ----------
-    names : sequence of str, optional
+    data_names : sequence of str, optional
         Names of a training's data sets in the order in which the host evaluates them. LightGBM
         evaluates the training data first if it evaluates them at all, then the others in the order
         of ``valid_sets`` or ``eval_set``.
@@ -79,7 +80,7 @@ class PerQueryLog:
     Raises
     ------
     LtrValueError, LtrTypeError
-        If ``names`` is not a sequence of different names.
+        If ``data_names`` is not a sequence of different names.
 
     See Also
     --------
@@ -110,12 +111,16 @@ class PerQueryLog:
     (3,)
     """
 
-    def __init__(self, names: Sequence[str] | None = None) -> None:
-        if isinstance(names, (str, Mapping, set, frozenset)):
-            raise LtrTypeError(f"names must be several names, such as ['valid', 'test'], in order. Got {names!r}.")
-        self._user_names = None if names is None else tuple(names)
+    def __init__(self, data_names: Sequence[str] | None = None) -> None:
+        if isinstance(data_names, (str, Mapping, set, frozenset)):
+            raise LtrTypeError(
+                f"data_names must be several names, such as ['valid', 'test'], in order. Got {data_names!r}."
+            )
+        self._user_names = None if data_names is None else tuple(data_names)
         if self._user_names is not None and len(set(self._user_names)) < len(self._user_names):
-            raise LtrValueError(f"names must differ, since each selects a data set. Got {', '.join(self._user_names)}.")
+            raise LtrValueError(
+                f"data_names must differ, since each selects a data set. Got {', '.join(self._user_names)}."
+            )
         self._curves: list[Curves] = []
 
     def __repr__(self) -> str:
@@ -284,12 +289,14 @@ class PerQueryLog:
         """
         curves = self._curves_of(data)
         rounds = self._rounds_of(data, metric)
-        name = ByMetric(curves.rounds, curves.asked).canonical(metric)
+        by_metric, asked = ByMetric(curves.rounds, curves.asked), name_of(metric)
+        name = by_metric.canonical(metric)
         return learning_curve(
             np.array(list(rounds.values())),
             curves.weight,
             curves.qid,
             metric=name,
+            name=asked if asked in curves.asked or asked == name else in_lower_case(asked),
             data=self._name_of(curves),
             confidence=confidence,
             rounds=np.array(list(rounds), dtype=np.intp),
@@ -410,7 +417,7 @@ class PerQueryLog:
             raise LtrKeyError(
                 f"There are no values of {data!r} in this log.{hint} It has "
                 f"{', '.join(self.names) or 'none at all yet'}. Pass a name, or the host's own data set (LightGBM's "
-                "Dataset, XGBoost's DMatrix). Choose names with PerQueryLog(names=...)."
+                "Dataset, XGBoost's DMatrix). Choose names with PerQueryLog(data_names=...)."
             )
         return curves
 

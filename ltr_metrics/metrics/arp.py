@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import ClassVar
 
 import numpy as np
@@ -49,6 +50,7 @@ class ARP(Metric):
     """
 
     NAME: ClassVar[str] = "arp"
+    RANGE: ClassVar[tuple[float, float]] = (1.0, math.inf)
     higher_is_better: ClassVar[bool] = False
 
     def check(self, queries: LabelledQueries) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, get_args
@@ -50,6 +51,7 @@ class CG(RankMetric):
     """
 
     NAME: ClassVar[str] = "cg"
+    RANGE: ClassVar[tuple[float, float]] = (0.0, math.inf)
 
     def check(self, queries: LabelledQueries) -> None:
         refuse_overflow(self, queries, queries.grades, "Scale such grades down.")
@@ -103,6 +105,7 @@ class DCG(GainMetric, RankMetric):
     """
 
     NAME: ClassVar[str] = "dcg"
+    RANGE: ClassVar[tuple[float, float]] = (0.0, math.inf)
     ALIASES: ClassVar[dict[str, dict[str, Any]]] = {"dcg_exp": {"gain": "exp"}, "dcg_lin": {"gain": "linear"}}
 
     discount: Discount = parameter("log2", tried=DISCOUNTS)
@@ -219,6 +222,7 @@ class NDCG(DCG):
     """
 
     NAME: ClassVar[str] = "ndcg"
+    RANGE: ClassVar[tuple[float, float]] = (0.0, 1.0)
     UNREAD: ClassVar[dict[str, str]] = RankMetric.UNREAD | dict.fromkeys(
         ("KIND", "by_row"), "The ideal of NDCG is a sum of gains of grades. Subclass DCG, and override divisor too."
     )

@@ -65,6 +65,7 @@ class PairAccuracy(Metric):
     """
 
     NAME: ClassVar[str] = "pair_accuracy"
+    RANGE: ClassVar[tuple[float, float]] = (0.0, 1.0)
     ALIASES: ClassVar[dict[str, dict[str, Any]]] = {"auc": {}}
 
     tied: float = number(0.5, "from 0 to 1", lambda tied: 0 <= tied <= 1, tried=(0, 0.5))
@@ -118,6 +119,7 @@ class Kendall(Metric):
     """
 
     NAME: ClassVar[str] = "kendall"
+    RANGE: ClassVar[tuple[float, float]] = (-1.0, 1.0)
     ALIASES: ClassVar[dict[str, dict[str, Any]]] = {"tau": {}}
 
     def values(self, ranking: Ranking) -> FloatArray:
@@ -155,6 +157,7 @@ class Spearman(Metric):
     """
 
     NAME: ClassVar[str] = "spearman"
+    RANGE: ClassVar[tuple[float, float]] = (-1.0, 1.0)
     ALIASES: ClassVar[dict[str, dict[str, Any]]] = {"rho": {}}
 
     def values(self, ranking: Ranking) -> FloatArray:

@@ -20,7 +20,7 @@ import numpy as np
 from ltr_metrics._engine.checks import FloatArray, require_option
 from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics._engine.ranking import Ranking
-from ltr_metrics.errors import Argument, LtrTypeError, LtrValueError, naming
+from ltr_metrics.errors import Argument, LtrTypeError, LtrValueError, naming, one_line
 from ltr_metrics.metrics.all_metrics import BY_NAME, METRICS
 from ltr_metrics.metrics.base import Metric, RankMetric, is_own, spell
 from ltr_metrics.metrics.declared import Declared, Kind
@@ -28,6 +28,7 @@ from ltr_metrics.metrics.other_names import other_name_hint
 
 DECLARATIONS = ("KIND", "sums", "values", *get_args(Declared))  # what a class can say of its values
 MAX_ORDERS = 200  # different orders of tied documents that are all evaluated; of more, as many are drawn
+_LOG_MAX_ORDERS = math.log(MAX_ORDERS) + 1e-9  # which is rounded
 _RESERVED = {"qid", "documents", "relevant"}  # columns of a result's table
 
 QueryFunction = Callable[[FloatArray, dict[str, FloatArray]], Any]
@@ -98,7 +99,7 @@ class FunctionMetric(Metric):
         return self.name or spell(self.function), {}
 
     def values(self, ranking: Ranking) -> FloatArray:
-        columns = self._columns_of(ranking.queries)
+        columns = self.columns_of(ranking.queries)
         values = np.empty(len(ranking.n_ranked))
         for query, ties in enumerate(_ties_by_query(ranking)):
             documents = _documents(ranking, query, columns)
@@ -106,7 +107,19 @@ class FunctionMetric(Metric):
                 values[query] = _expected(self.function, list(columns), documents, ties)
         return values
 
-    def _columns_of(self, queries: LabelledQueries) -> dict[str, FloatArray]:
+    def columns_of(self, queries: LabelledQueries) -> dict[str, FloatArray]:
+        """Return the columns that the function gets.
+
+        Parameters
+        ----------
+        queries : Queries
+            The labels and columns of all queries.
+
+        Returns
+        -------
+        dict of str to ndarray
+            One number for each row, by the name of the column.
+        """
         remedy = "Name those that it reads, as_metric(..., columns=[...]), or none, columns=[]"
         with naming(f"The metric {self} gets all columns. {remedy}"):  # those that are named are checked already
             return {name: queries.column(name) for name in (queries.columns if self.columns is None else self.columns)}
@@ -310,7 +323,29 @@ def _call(function: QueryFunction, columns: list[str], documents: FloatArray) ->
     return float(value)
 
 
+def values_of_orders(metric: FunctionMetric, queries: LabelledQueries) -> Iterator[FloatArray]:
+    """Yield the values of all different orders of each query's documents, NaN where undefined; refuse too many."""
+    columns, ranking = metric.columns_of(queries), Ranking(queries, np.zeros(queries.n_rows), "mean")
+    documents = [_documents(ranking, query, columns) for query in range(queries.n_queries)]
+    for query, of_query in enumerate(documents):
+        refuse_too_many_orders(queries, query, np.unique(of_query, axis=0, return_counts=True)[1].tolist())
+    for query, of_query in enumerate(documents):
+        ties = [(0, len(of_query))] if len(of_query) else []
+        with naming(f"query {queries.qid[query]}"):
+            values = [_call(metric.function, list(columns), ordered) for ordered in _orders(of_query, ties)]
+        yield np.array([math.nan if value is None else value for value in values])
+
+
 # -- the orders of tied documents ------------------------------------------------------------------
+
+
+def refuse_too_many_orders(queries: LabelledQueries, query: int, counts: list[int]) -> None:
+    """Raise an error if documents of several kinds, so many of each, have too many orders to evaluate all of them."""
+    if log_n_orders(counts) > _LOG_MAX_ORDERS:
+        raise LtrValueError(
+            f"the documents of query {one_line(queries.qid[query])} have more than {MAX_ORDERS} different orders, too "
+            "many to evaluate all of them."
+        )
 
 
 def _orders(documents: FloatArray, ties: list[Tie]) -> Iterator[FloatArray]:
@@ -323,24 +358,24 @@ def _orders(documents: FloatArray, ties: list[Tie]) -> Iterator[FloatArray]:
     kinds = [np.unique(documents[start:stop], axis=0, return_counts=True) for start, stop in ties]
     for (start, stop), (distinct, count) in zip(ties, kinds, strict=True):
         documents[start:stop] = np.repeat(distinct, count, axis=0)
-    if sum(_log_n_orders(count.tolist()) for _, count in kinds) > math.log(MAX_ORDERS) + 1e-9:
+    if sum(log_n_orders(count.tolist()) for _, count in kinds) > _LOG_MAX_ORDERS:
         yield from _drawn_orders(documents, ties)
         return
-    for orders in itertools.product(*([distinct[order] for order in _all_orders(c.tolist())] for distinct, c in kinds)):
+    for orders in itertools.product(*([distinct[order] for order in all_orders(c.tolist())] for distinct, c in kinds)):
         for (start, stop), ordered in zip(ties, orders, strict=True):
             documents[start:stop] = ordered
         yield documents
 
 
-def _log_n_orders(counts: list[int]) -> float:
+def log_n_orders(counts: list[int]) -> float:
     """Return the logarithm of a multinomial coefficient: of the number of different orders of a tie."""
     return math.lgamma(sum(counts) + 1) - math.fsum(math.lgamma(n + 1) for n in counts)
 
 
-def _all_orders(counts: list[int]) -> Iterator[list[int]]:
+def all_orders(counts: list[int]) -> Iterator[list[int]]:
     """Yield all different orders of a tie with so many documents of each kind, as lists of kinds."""
     *others, n_last = counts
-    for order in _all_orders(others) if others else [[]]:
+    for order in all_orders(others) if others else [[]]:
         for ranks in map(set, itertools.combinations(range(len(order) + n_last), n_last)):
             rest = iter(order)
             yield [len(others) if rank in ranks else next(rest) for rank in range(len(order) + n_last)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -26,6 +27,7 @@ class BinaryMetric(Metric):
         ``"binary"`` means 1; labels other than 0 and 1 are then an error.
     """
 
+    RANGE: ClassVar[tuple[float, float]] = (0.0, 1.0)
     rel: float | str | None = None
 
     def __post_init__(self) -> None:

@@ -69,6 +69,12 @@ class Request:
         return tuple(map(str, self.metrics))
 
     @cached_property
+    def typed(self) -> dict[str, str]:
+        """The name that each metric was asked for by, the first of several, by canonical name."""
+        first = {canonical: name for name, canonical in reversed(self.asked.items())}
+        return {name: first.get(name, name) for name in self.names}
+
+    @cached_property
     def lower_is_better(self) -> frozenset[str]:
         """Canonical names of the metrics where lower is better."""
         return frozenset(str(metric) for metric in self.metrics if not metric.higher_is_better)
@@ -123,8 +129,12 @@ def resolve(
     items = default if metrics is None else listed(metrics)
     completed = [_complete(item, chosen) if isinstance(item, str) else metric(item) for item in items]
     complete = by_name(completed)
-    names = [in_lower_case(item) if isinstance(item, str) else name_of(item) for item in items]
-    asked = {name: str(one) for name, one in zip(names, completed, strict=True)}
+    asked: dict[str, str] = {}
+    for item, one in zip(items, completed, strict=True):
+        if isinstance(item, str):  # a convention may have made another metric of it than the one whose name it is
+            asked[in_lower_case(item)] = str(one)
+        else:
+            asked.setdefault(name_of(item), str(one))
     if not complete:
         raise LtrValueError(Argument("metrics"), " must have at least one metric: got none.")
     policy = _policy(chosen, complete, ties, no_relevant)

@@ -52,6 +52,7 @@ class Judged(MeanOverTop):
     """
 
     NAME: ClassVar[str] = "judged"
+    RANGE: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def by_row(self, queries: LabelledQueries) -> FloatArray:
         return np.ones(queries.n_rows) if queries.judged is None else queries.judged.astype(np.float64)

@@ -26,8 +26,10 @@ class RankerEvaluator:
     MLflow finds it by itself, once this package is installed. It evaluates a model on labelled
     queries, and writes into the active run:
 
-    - the mean of each metric, as a metric of the run
-    - ``means.csv``: the means with their standard errors and the numbers of queries
+    - the mean of each metric, as a metric of the run, and its skill, under its name and ``_skill``:
+      0 for a random order, 1 for the ideal one
+    - ``means.csv``: the means and skills with their standard errors, the chance level and the ideal,
+      and the numbers of queries
     - ``per_query.csv``: the values of each query
     - ``evaluation.parquet``: the result, which ``ltr_metrics.load_result`` reads for a comparison
     - ``report.html``: the report
@@ -40,7 +42,7 @@ class RankerEvaluator:
     - ``metrics``, ``ties``, ``no_relevant``, ``convention``: as for `ltr_metrics.evaluate`. A metric
       such as ``sum_of(revenue)@10`` reads the column ``revenue`` of the data.
     - ``names``: the names in the run, as for `ltr_metrics.lightgbm.feval`. Default: ``"slug"``,
-      because MLflow refuses characters of many canonical names.
+      because MLflow refuses ``@``, ``=`` and brackets.
     - ``sample_weight``, ``docid``: the columns of the row weights and of the document ids.
     - ``by``: one or several columns of segments, whose means the report has.
     - ``features``: the list of columns that the model gets. The default are the columns of the
@@ -75,7 +77,7 @@ class RankerEvaluator:
     ...     evaluator_config={"metrics": ["ndcg@10", "map"]},
     ... )
     >>> result.metrics  # doctest: +SKIP
-    {'ndcg_exp_at_10': 0.7122, 'map': 0.6034}
+    {'ndcg_exp_at_10': 0.7122, 'map': 0.6034, 'ndcg_exp_at_10_skill': 0.5321, 'map_skill': 0.4017}
     """
 
     @classmethod

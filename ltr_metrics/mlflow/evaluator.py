@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
 import time
 from collections.abc import Mapping
@@ -24,6 +25,8 @@ from ltr_metrics.metrics.requests import listed, resolve
 from ltr_metrics.mlflow.data import Settings, scores_of
 from ltr_metrics.report import Report, as_html, as_per_query_csv, spreadsheet_safe, summarize
 from ltr_metrics.report.csv import in_csv
+
+SKILL = "_skill"  # after the name of a metric
 
 
 class SavedEvaluation(EvaluationArtifact):  # type: ignore[misc]
@@ -57,6 +60,8 @@ def evaluate(
     result = report.evaluations[who]
     refuse_undefined_means(result)
     means = {logged[metric]: mean for metric, mean in result.mean.items()}
+    skills = {f"{logged[metric]}{SKILL}": skill for metric, skill in result.skill.items() if not math.isnan(skill)}
+    means = skills | means  # a metric that is named like the skill of another one keeps its name
     links = {"model_id": model_id, "dataset_name": dataset.name, "dataset_digest": dataset.digest, "run_id": run_id}
     now = int(time.time() * 1000)
     MlflowClient().log_batch(run_id, metrics=[Metric(name, mean, now, 0, **links) for name, mean in means.items()])
@@ -90,8 +95,9 @@ def _log_files(run_id: str, prefix: str, report: Report, logged: Mapping[str, st
 
 
 def _means_as_csv(result: Evaluation, logged: Mapping[str, str]) -> str:
-    """Return one row per metric: its names, mean, standard error, and the numbers of queries."""
+    """Return one row per metric: its names, mean and skill with standard errors, and the numbers of queries."""
     n_undefined = pd.Series(dict(result.n_undefined))
-    columns = {"name": dict(logged), "mean": dict(result.mean), "standard_error": dict(result.standard_error)}
+    of_metrics = ("mean", "standard_error", "chance", "ideal", "skill", "skill_standard_error")
+    columns = {"name": dict(logged), **{name: dict(getattr(result, name)) for name in of_metrics}}
     table = pd.DataFrame(columns).assign(n_queries=result.n_queries - n_undefined, n_undefined=n_undefined)
     return in_csv(table.rename_axis("metric").reset_index())

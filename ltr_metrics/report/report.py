@@ -11,6 +11,7 @@ import numpy as np
 
 from ltr_metrics._engine.per_query import labels_of
 from ltr_metrics._engine.plain import plain
+from ltr_metrics._engine.words import FamilyOfGate
 from ltr_metrics.analysis.audit import Audit, DataAudit, audit_of
 from ltr_metrics.analysis.churn import Churn, churn_of
 from ltr_metrics.analysis.comparison import Comparison, compare
@@ -125,6 +126,10 @@ class Report:
                 if model in self.intervals:
                     one = self.intervals[model][metric]
                     row |= {"standard_error": one.standard_error, "ci_low": one.ci_low, "ci_high": one.ci_high}
+                if result.shows_skill:
+                    row |= result.skill_row(metric) | {"skill_standard_error": result.skill_standard_error[metric]}
+                    if model in self.intervals:
+                        row |= {end: getattr(one, end) for end in ("skill_ci_low", "skill_ci_high")}
                 row |= {f"q{100 * level:g}": value for level, value in zip(QUANTILES, quantiles, strict=True)}
                 rows.append(row | {"n_queries": len(values), "n_undefined": result.n_undefined[metric]})
         return rows
@@ -189,7 +194,10 @@ def summarize(
     comparing: Mapping[str, Any] | None = None,
     rules: Iterable[str] = (),
     each_segment: bool = False,
+    looks: int = 1,
+    family: FamilyOfGate = "candidates",
     complete: bool = False,
+    skill: bool = False,
     learning: Mapping[str, Sequence[LearningCurve]] | None = None,
     intervals_of_means: Mapping[str, Any] | None = None,
     online: Mapping[str, Any] | None = None,
@@ -219,9 +227,15 @@ def summarize(
         Rules that the comparison is checked against, as for `ltr_metrics.gate`.
     each_segment : bool, default False
         Whether each rule must pass in each segment as well.
+    looks : int, default 1
+        How often the gate may run, as for `ltr_metrics.gate`.
+    family : {"candidates", "one"}, default "candidates"
+        What a PASS holds for, as for `ltr_metrics.gate`.
     complete : bool, default False
         Add the sections of a full report: the metrics at every cutoff, the queries that gain and
-        lose most, the rank changes of relevant documents, churn, and the audit.
+        lose most, the rank changes of relevant documents, churn, the audit, and the skill.
+    skill : bool, default False
+        Add chance, ideal and skill of each metric, which a full report always has.
     learning : mapping of str to list of LearningCurve, optional
         The learning curves of each model's training, from `ltr_metrics.PerQueryLog.learning_curve`.
     intervals_of_means : mapping, optional
@@ -280,14 +294,15 @@ def summarize(
     evaluations, estimates = {}, {}
     for name, column in scores.items():
         with naming(name):
-            evaluations[name] = by_model[name].evaluate_request(column, request)
+            result = by_model[name].evaluate_request(column, request)
+            evaluations[name] = result.with_skill() if skill or complete else result
             if intervals_of_means is not None:
                 estimates[name] = intervals(evaluations[name], **intervals_of_means)
     comparison, settings = None, dict(comparing or {})
     if settings.get("cluster") is not None:  # may have one label per row, which evaluations cannot resolve
         settings["cluster"] = labels_of(first, Argument("cluster"), settings["cluster"])[1]
     if baseline is not None:
-        comparison = compare(evaluations, baseline=baseline, **settings)
+        comparison = compare(evaluations, baseline=baseline, skill=skill or complete, **settings)
     sections: dict[str, Any] = {}
     if complete:
         confidence = CONFIDENCE if comparison is None else comparison.settings.confidence
@@ -304,7 +319,9 @@ def summarize(
         evaluations=evaluations,
         data=DataAudit.of(first),
         comparison=comparison,
-        gate=gate(comparison, rules, each_segment=each_segment) if comparison is not None and rules else None,
+        gate=gate(comparison, rules, each_segment=each_segment, looks=looks, family=family)
+        if comparison is not None and rules
+        else None,
         intervals=estimates,
         online=None if simulated is None else replace(simulated, evaluations=evaluations),
         learning={name: list(of) for name, of in (learning or {}).items()},

@@ -76,7 +76,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         For example ``LGBMRanker()``, or ``make_pipeline(StandardScaler(), LGBMRanker())``. It is
         cloned, and its parameters are ``estimator__...``. The clone shares the estimator's
         ``callbacks``, so you see what they collect or report. With early stopping they may read the
-        metric of each round, in XGBoost's log as ``evals_log["validation"]["ndcg_exp@10"]``.
+        metric of each round, in XGBoost's log as ``evals_log["validation"]["ndcg@10"]``.
     qid : str or int, default "qid"
         Column of X that holds the queries, if there is one. The estimator does not see it.
     early_stopping_rounds : int, optional
@@ -342,8 +342,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return self.qid, *columns_by_name(self.columns).values()
 
     def _scorer(self) -> QueryScorer:
-        # The names are those in every log of a host.
-        scorer = QueryScorer(self.metric, self.qid, columns=self.columns, names="canonical")
+        scorer = QueryScorer(self.metric, self.qid, columns=self.columns)
         if not scorer.is_single:
             raise LtrTypeError(
                 f"metric must be one metric, to stop and to score by. Got {self.metric!r}. For several pass "

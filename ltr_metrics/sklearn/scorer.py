@@ -45,7 +45,8 @@ def make_scorer(
     metrics : str, Metric, or several of them
         Names (``"ndcg@10"``) or metric objects (``NDCG(k=10)``). One metric gives a float. A list
         gives a dict from one prediction, with the names that ``names`` selects. A search's
-        ``refit=`` must then be one of these names: by default a metric as you typed it.
+        ``refit=`` must then be one of these names: by default a metric as you typed it, with its
+        name in lower case.
     qid : str or int, optional
         Column of X that holds the queries: a name, or an index for arrays. By default it is the
         ``qid`` of the scored `QueryRanker`, and ``"qid"`` for other estimators. Pass an index if
@@ -69,10 +70,13 @@ def make_scorer(
         Records the values per query of every candidate and fold in a folder, also from worker
         processes (``n_jobs=2``).
     names : {"asked", "canonical", "slug"} or mapping, default "asked"
-        Names in ``cv_results_``, and for ``refit=``. ``"asked"`` is the name as you typed it,
-        ``"canonical"`` is ``str(metric)``, and ``"slug"`` is ``metric.slug``, which experiment
-        trackers accept. A mapping gives names of your own. Its keys are metrics as you asked for
-        them, or canonical names. You can look up values in the log by these names too.
+        Names in ``cv_results_``, and for ``refit=``. ``"asked"`` is a metric as you typed it, with
+        its name in lower case, and the canonical name of a metric object. ``"canonical"`` is
+        ``str(metric)``, such as ``ndcg_exp@10``, and ``"slug"`` is ``metric.slug``, which
+        experiment trackers accept. A mapping gives names of your own, such as ``{"ndcg@10": "val
+        ndcg"}``. Its keys are metrics as you asked for them, or canonical names. Metrics that are
+        not in it are named as you typed them. A metric in two spellings is scored once, under the
+        first. You can look up values in the log by each of these names.
     columns : sequence of str, or mapping of str to str or int, optional
         Other required columns, which metrics such as ``sum_of(revenue)@10`` read from X. A mapping
         gives their names in metrics, such as ``{"revenue": 5}`` for an array. The default is the
@@ -170,7 +174,7 @@ class QueryScorer(MetricFunction):
         log: SearchLog | None = None,
         **options: Any,
     ) -> None:
-        super().__init__(HostMetrics(metrics, **{"names": "asked"} | options))
+        super().__init__(HostMetrics(metrics, **options))
         self.columns = columns_by_name(self.metrics.request.needed_columns) | columns_by_name(columns)
         if log is not None and not isinstance(log, SearchLog):
             raise LtrTypeError(

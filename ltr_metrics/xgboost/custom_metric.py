@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
@@ -15,7 +16,7 @@ from ltr_metrics._hosts.frames import HostCall, find_call
 from ltr_metrics._hosts.host_data import ColumnsByData, QueriesCache, queries_of_boundaries
 from ltr_metrics._hosts.host_metrics import HostMetrics, MetricFunction, Plan, model_of_call
 from ltr_metrics._hosts.known_hosts import with_metrics, wrong_host
-from ltr_metrics._hosts.log_names import Names, refuse_names_in_use, refuse_unusable_name
+from ltr_metrics._hosts.log_names import Names, refuse_names_in_use, refuse_separators
 from ltr_metrics._hosts.workers import Part, mean_over_workers
 from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.evaluation.training_log import PerQueryLog, Round
@@ -43,7 +44,7 @@ def custom_metric(
     no_relevant: NoRelevant | float | None = None,
     convention: ConventionName | Convention | None = None,
     log: PerQueryLog | None = None,
-    names: Names = "canonical",
+    names: Names = "asked",
     columns: Mapping[Any, Any] | None = None,
 ) -> MatrixMetrics:
     """Return a metric function for ``custom_metric=`` of ``xgb.train`` and ``xgb.cv``.
@@ -94,20 +95,25 @@ def custom_metric(
     convention : str or Convention, optional
         Name of another system, such as ``"trec_eval"``, or a `Convention`. Its choices fill in what
         the metric names, ``ties`` and ``no_relevant`` leave open. ``"xgboost"`` gives XGBoost's own
-        values. It also follows the ``ndcg_exp_gain`` of the training: ``"ndcg@10"`` is then logged
-        as ``ndcg_lin@10``. A name that states its gain (``"ndcg_exp@10"``), a metric object and
-        other conventions do not depend on ``ndcg_exp_gain``.
+        values. It also follows the ``ndcg_exp_gain`` of the training: ``"ndcg@10"`` then means
+        ``ndcg_lin@10``, and ``names="canonical"`` logs it as such. A name that states its gain
+        (``"ndcg_exp@10"``), a metric object and other conventions do not depend on
+        ``ndcg_exp_gain``.
     log : PerQueryLog, optional
         Records the values per query of every round. They have full precision. Use a new log for
         each training. Only a training that continues the booster of the log is appended. A log is
         an error on several workers, where it would be lost.
-    names : {"canonical", "asked", "slug"} or mapping, default "canonical"
-        Names in the log. ``"canonical"`` is ``str(metric)``, ``"asked"`` is the name as you typed
-        it, and ``"slug"`` is ``metric.slug``, which experiment trackers accept. A mapping gives
-        names of your own, such as ``{"ndcg@10": "gain"}``. Its keys are metrics as you asked for
-        them, or canonical names. Metrics that are not in it keep their canonical name. A name must
-        not contain white space or a colon.
-        `early_stopping` and a `ltr_metrics.PerQueryLog` find a metric by each of its names.
+    names : {"asked", "canonical", "slug"} or mapping, default "asked"
+        Names in the log. ``"asked"`` is a metric as you typed it, with its name in lower case, and
+        the canonical name of a metric object. ``"canonical"`` is ``str(metric)``, such as
+        ``ndcg_exp@10``, and ``"slug"`` is ``metric.slug``, which experiment trackers accept. A
+        mapping gives names of your own, such as ``{"ndcg@10": "val_ndcg"}``. Its keys are metrics
+        as you asked for them, or canonical names. Metrics that are not in it are named as you typed
+        them. A metric in two spellings is logged once, under the first. XGBoost splits its log at
+        spaces and colons, so a name has neither. Its own early stopping guesses the direction from
+        the name, so ``ap``, ``average_precision`` and ``p``, which it would minimise, are errors:
+        write ``map@10`` and ``precision@5``, or give them a name. `early_stopping` and a
+        `ltr_metrics.PerQueryLog` find a metric by each of its names.
     columns : mapping of DMatrix to mapping, optional
         Other numbers of the documents, for ``mean_of(name)`` and ``sum_of(name)``. Metrics of your
         own read them too: ``{valid: {"revenue": array}}``, one number per row. They serve
@@ -154,7 +160,7 @@ def custom_metric(
     ...     verbose_eval=False,
     ... )
     >>> sorted(history["valid"])
-    ['err@10', 'ndcg_exp@10']
+    ['err@10', 'ndcg@10']
     """
     return MatrixMetrics(
         metrics, columns, ties=ties, no_relevant=no_relevant, convention=convention, log=log, names=names
@@ -166,6 +172,9 @@ class MatrixMetrics(MetricFunction):
 
     def __init__(self, metrics: Metrics, columns: Any = None, **options: Any) -> None:
         super().__init__(HostMetrics(metrics, host="xgboost", **options))
+        for canonical, name in self.metrics.plan().logged.items():
+            usable = re.sub(r"[\s:]", "_", name)
+            refuse_separators(name, f'Rename it: names={{"{canonical}": "{usable}"}}.')
         self._columns = ColumnsByData(self.metrics, columns, "valid")
         self._queries_cache = QueriesCache()
 
@@ -193,10 +202,10 @@ class MatrixMetrics(MetricFunction):
             return plan
         data, text = (call.local(name, "the names in XGBoost's log") for name in ("evname", "res"))
         if data is not None and text is not None:
-            refuse_unusable_name(data, f"Rename the data set {data!r} in evals.")
+            refuse_separators(data, "Rename this data set in evals.")
             keys = [item.rpartition(":")[0] for item in text.split()]
             in_use = [key.removeprefix(f"{data}-") for key in keys if key.startswith(f"{data}-")]
-            refuse_names_in_use(plan.logged.values(), in_use, repr(data), REMEDY)
+            refuse_names_in_use(plan.logged, in_use, repr(data), REMEDY)
         return plan
 
     def _part(self, preds: Any, dmatrix: xgboost.DMatrix) -> Part:

@@ -88,13 +88,16 @@ class Monitor(MetricFunction, xgboost.callback.TrainingCallback):
     log : PerQueryLog, optional
         Records the values per query of every round. They are under ``name``. A log is an error on
         several workers, where it would be lost.
-    names : {"canonical", "asked", "slug"} or mapping, default "canonical"
-        Names in the log. ``"canonical"`` is ``str(metric)``, ``"asked"`` is the name as
-        you typed it, and ``"slug"`` is ``metric.slug``, which experiment trackers
-        accept. A mapping gives names of your own, such as ``{"ndcg@10": "gain"}``.
-        Its keys are metrics as you asked for them, or canonical names. Metrics that are
-        not in it keep their canonical name. A name must not contain white space or a colon.
-        You can look up values in a `ltr_metrics.PerQueryLog` by these names too.
+    names : {"asked", "canonical", "slug"} or mapping, default "asked"
+        Names in the log. ``"asked"`` is a metric as you typed it, with its name in lower case, and
+        the canonical name of a metric object. ``"canonical"`` is ``str(metric)``, such as
+        ``ndcg_exp@10``, and ``"slug"`` is ``metric.slug``, which experiment trackers accept. A
+        mapping gives names of your own, such as ``{"ndcg@10": "val ndcg"}``. Its keys are metrics
+        as you asked for them, or canonical names. Metrics that are not in it are named as you typed
+        them. A metric in two spellings is logged once, under the first. XGBoost's own early
+        stopping guesses the direction from the name, so ``ap``, ``average_precision`` and ``p``,
+        which it would minimise, are errors: write ``map@10`` and ``precision@5``, or give them a
+        name. `early_stopping` and a `ltr_metrics.PerQueryLog` find a metric by each of its names.
     columns : mapping of str to array-like of shape (n_rows,), optional
         Further numeric columns by name, with one number per row, which ``mean_of(name)``,
         ``sum_of(name)`` and metrics of your own read. A DataFrame is accepted.
@@ -143,7 +146,7 @@ class Monitor(MetricFunction, xgboost.callback.TrainingCallback):
         no_relevant: NoRelevant | float | None = None,
         convention: ConventionName | Convention | None = None,
         log: PerQueryLog | None = None,
-        names: Names = "canonical",
+        names: Names = "asked",
         columns: Any = None,
     ) -> None:
         policy: dict[str, Any] = {"ties": ties, "no_relevant": no_relevant, "convention": convention}
@@ -198,7 +201,7 @@ class Monitor(MetricFunction, xgboost.callback.TrainingCallback):
             return
         plan = self.plan = plan_of_training(self.metrics, model)
         in_use = [metric for metric, values in history.items() if len(values) != self._rounds]
-        refuse_names_in_use(plan.logged.values(), in_use, repr(self.name), REMEDY)
+        refuse_names_in_use(plan.logged, in_use, repr(self.name), REMEDY)
         if xgboost.collective.is_distributed():
             mean = mean_over_workers(XGBoostWorkers(), plan, self.metrics.log, lambda: self._part(model))
         else:

@@ -121,7 +121,7 @@ class EarlyStopping(xgboost.callback.EarlyStopping):
             raise not_evaluated(self._watched, logged, WHERE)
         self.metric_name, self.maximize = found[self.data]
         if len(evals_log[self.data][self.metric_name]) > self._rounds_seen:
-            refuse_names_in_use([self.metric_name], [self.metric_name], repr(self.data), REMEDY)
+            refuse_names_in_use({self.metric_name: self.metric_name}, [self.metric_name], repr(self.data), REMEDY)
         stop: bool = super().after_iteration(model, epoch, evals_log)
         return stop
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
+from scipy import optimize, stats
 
 import ltr_metrics as ltr
 from ltr_metrics.analysis.comparison import COLUMNS
@@ -438,3 +438,116 @@ def test_no_query_in_common(case: Case) -> None:
     halves = {"live": base.subset(base.qid[:40]), "new": base.subset(base.qid[40:])}
     with pytest.raises(ltr.LtrValueError, match="no query in common"):
         ltr.compare(halves, queries="common")
+
+
+# -- yardsticks and numbers of queries --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("over", ["models", "all"])
+def test_a_yardstick_is_compared_and_not_counted(case: Case, over: str) -> None:
+    case.models["other"] = case.models["base"] + 0.1 * case.models["new"] ** 2
+    weights = np.arange(80) % 3 + 1.0
+    options: dict[str, Any] = {"query_weight": weights, "correction_over": over}
+    both, without = case.compare(yardsticks=["random"], **options), case.compare("base", "new", "other", **options)
+    assert (both.models, both.candidates, both.yardsticks) == (
+        ["new", "random", "other"],
+        ["new", "other"],
+        ("random",),
+    )
+    for row in without.rows:
+        assert both[row.metric, row.model] == row
+    for row in both.rows:
+        if row.model == "random":
+            assert row.plain is not None
+            assert (row.p_adjusted, row.plain.p_adjusted) == (row.p_value, row.plain.p_value)
+    assert both.to_dict()["yardsticks"] == ["random"]
+    assert "Yardsticks, which no rule and no correction counts: random." in str(both)
+    assert both.subset(both.qid[:40]).yardsticks == ("random",)
+
+
+def test_a_yardstick_is_outside_of_all_pairs_and_of_saved_results(case: Case, tmp_path: Path) -> None:
+    pairs, without = case.compare(baseline=None, yardsticks="random"), case.compare("base", "new")
+    assert [row.p_adjusted for row in pairs.rows if "random" not in (row.model, row.baseline)] == [
+        row.p_adjusted for row in without.rows
+    ]
+    assert {row.model for row in pairs.leaderboard.rows} == {"base", "new", "random"}
+    for name in case.models:
+        case.evaluate(name).save(tmp_path / f"{name}.parquet")
+    saved = {name: ltr.load_result(tmp_path / f"{name}.parquet") for name in case.models}
+    assert ltr.compare(saved, yardsticks=["random"], **FEW).rows == case.compare(yardsticks=["random"]).rows
+
+
+@pytest.mark.parametrize(
+    ("yardsticks", "kind", "message"),
+    [
+        (
+            ["randon"],
+            ltr.LtrKeyError,
+            "no model 'randon' to be a yardstick. Did you mean 'random'.* There are 'base', 'new'",
+        ),
+        (
+            ["base"],
+            ltr.LtrValueError,
+            "'base' is the baseline, .* Name another baseline, or leave it out of yardsticks",
+        ),
+        (3, ltr.LtrTypeError, r"yardsticks must be names of models, such as \['bm25'\]. Got 3"),
+    ],
+)
+def test_what_is_no_yardstick_is_refused(case: Case, yardsticks: Any, kind: type[Exception], message: str) -> None:
+    with pytest.raises(kind, match=message):
+        case.compare(yardsticks=yardsticks)
+
+
+@pytest.mark.parametrize("options", [{}, {"power": 0.9, "confidence": 0.99}, {"cluster": np.arange(80) // 2}])
+def test_the_queries_needed_follow_from_the_minimum_detectable_effect(case: Case, options: dict[str, Any]) -> None:
+    comparison = case.compare(**options)
+    row = comparison["map", "new"]
+    for size in (row.mde, row.mde / 2, row.mde / 1000):
+        assert comparison.queries_needed(size)["map"]["new"] == pytest.approx(
+            row.n_queries * (row.mde / size) ** 2, abs=1
+        )
+    percent = comparison.queries_needed("1%")
+    assert list(percent) == comparison.metrics
+    assert percent["map"]["new"] == comparison.queries_needed(0.01 * row.baseline_mean)["map"]["new"]
+    assert comparison.queries_needed(10)["map"]["new"] == (8 if "power" in options else 6)  # as few as a gate takes
+    assert case.compare(baseline=None).queries_needed(0.01)["map"]["new", "base"] > 80  # type: ignore[operator]
+
+
+def test_with_fewer_queries_than_now_the_test_has_the_power(case: Case) -> None:
+    """With few queries, n (mde / d)^2 is too small, because a t test has fewer degrees of freedom."""
+    row = case.compare()["map", "new"]
+    sd = row.mde / factor(row.n_queries) * np.sqrt(row.n_queries)
+    for size in (0.5 * sd, sd, 1.5 * sd):
+        n = case.compare().queries_needed(size)["map"]["new"]
+        assert n is not None
+        assert power(n, size / sd) >= 0.8
+        assert n == 6 or power(n - 1, size / sd) < 0.8
+
+
+def power(n: int, effect: float) -> float:
+    """The power of a two-sided t test of n normal differences whose mean is ``effect`` standard deviations."""
+    limit, delta = stats.t.isf(0.025, n - 1), effect * np.sqrt(n)
+    return float(stats.nct.sf(limit, n - 1, delta) + stats.nct.cdf(-limit, n - 1, delta))
+
+
+def factor(n: int) -> float:
+    """The noncentrality at which this power is 80 %."""
+    return float(optimize.brentq(lambda delta: power(n, delta / np.sqrt(n)) - 0.8, 1, 10))
+
+
+def test_where_no_number_of_queries_follows(case: Case) -> None:
+    zero = ltr.Evaluation.from_per_query({"qid": np.arange(9), "v": np.zeros(9)})
+    one = ltr.Evaluation.from_per_query({"qid": np.arange(9), "v": [0.5] + 8 * [np.nan]})
+    assert ltr.compare({"zero": zero, "one": one}, **FEW).queries_needed(0.1) == {"v": {"one": None}}
+    up = ltr.Evaluation.from_per_query({"qid": np.arange(9), "v": np.arange(9)})
+    constant = ltr.Evaluation.from_per_query({"qid": np.arange(9), "v": np.ones(9)})
+    comparison = ltr.compare({"zero": zero, "up": up, "constant": constant}, **FEW)
+    assert comparison.queries_needed("1%") == {"v": {"up": None, "constant": None}}
+    assert comparison.queries_needed(1e-200)["v"]["constant"] == 6  # they do not vary
+    assert comparison.queries_needed(1e-200)["v"]["up"] > 10**300  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("difference", [0, -0.01, np.nan, np.inf, True, "1 percent", "%", "-1%", "0%", None, [1, 2]])
+def test_a_difference_that_is_no_size_is_refused(case: Case, difference: Any) -> None:
+    with pytest.raises(ltr.LtrValueError, match=r"must be a finite number above 0, in units .* \('1%'\). Got"):
+        case.compare().queries_needed(difference)

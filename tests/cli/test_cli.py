@@ -17,6 +17,7 @@ import pytest
 from command import Done, in_process, made_rows, write_files
 
 import ltr_metrics as ltr
+from ltr_metrics._engine.plain import plain
 from ltr_metrics.io import files, read_trec
 from ltr_metrics.io.models import predict
 
@@ -98,7 +99,7 @@ EVALUATE: dict[str, tuple[str, dict[str, str], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("case", EVALUATE)
-@pytest.mark.parametrize("command", ["evaluate", "evaluate --sorted", "report --n-resamples 100"])
+@pytest.mark.parametrize("command", ["evaluate", "evaluate --sorted", "evaluate --skill", "report --n-resamples 100"])
 def test_evaluate_and_report(
     run: Run, made: Path, rows: dict[str, Any], frame: pd.DataFrame, case: str, command: str
 ) -> None:
@@ -115,7 +116,11 @@ def test_evaluate_and_report(
         expected = ltr.evaluate(rows["y"], values, qid=rows["qid"], **options_of(frame, options))
         assert means(found)[name] == expected.mean
         own = [{k: v for k, v in part.items() if k != "model"} for part in found["segments"] if part["model"] == name]
-        assert own == expected.segments_to_dicts()
+        has_skill = "report" in command or "--skill" in command
+        assert own == (expected.with_skill() if has_skill else expected).segments_to_dicts()
+        of_model = [row for row in found["means"] if row["model"] == name]
+        skills = {row["metric"]: row["skill"] for row in of_model if "skill" in row}
+        assert skills == (plain(expected.skill) if has_skill else {})
 
 
 @pytest.mark.parametrize("flag", ["", "--sorted"])
@@ -411,6 +416,27 @@ def test_a_gate_gives_the_status(run: Run, rows: dict[str, Any], tmp_path: Path)
     assert report["gate"]["passed"] is False
 
 
+def test_looks_families_and_yardsticks_are_those_of_python(run: Run, rows: dict[str, Any]) -> None:
+    command = "data.txt --scores base=1 --scores new=2 --scores other=3 --scores old=4 -m map --n-resamples 200"
+    gating = "--yardstick old --gate 'map > -0.9' --gate 'share(map < -0.5) < 30%' --looks 2"
+    models = {name: rows["X"][:, i] for i, name in enumerate(("base", "new", "other", "old"))}
+    options: dict[str, Any] = {"metrics": "map", "n_resamples": 200, "yardsticks": ["old"]}
+    comparison = ltr.compare(models, rows["y"], qid=rows["qid"], **options)
+    for family in ("candidates", "one"):
+        expected = ltr.gate(comparison, ["map > -0.9", "share(map < -0.5) < 30%"], looks=2, family=family)
+        for name in ("compare", "report"):
+            done = run(f"{name} {command} {gating} --family {family} --format json")
+            assert done.status == (0 if expected.passed else 1)
+            found = json.loads(done.out)
+            assert found["gate"] == expected.to_dict()
+            assert (found if name == "compare" else found["comparison"])["yardsticks"] == ["old"]
+            assert done.err == f"{expected}\n"
+        assert {check.model for check in expected.checks} == {"new", "other"}
+    text = run(f"report {command} {gating}")
+    assert "Yardsticks, which no rule and no correction counts: old." in " ".join(text.out.split())
+    assert "Looks 2: each has 1 / 2 of the error probability." in " ".join(text.out.split())
+
+
 # -- formats -----------------------------------------------------------------------------------------------------------
 
 
@@ -491,7 +517,10 @@ def test_runs_are_compared(run: Run, topics: Any) -> None:
     assert found["rows"] == ltr.compare(results, n_resamples=200).to_dict()["rows"]
     assert {part["name"] for part in found["segments"]} == {"n_relevant"}
     report = as_json(run(f"report --qrels qrels {line} --n-resamples 200 --format json"))
-    assert report["comparison"]["rows"] == found["rows"]
+    with_skill = as_json(run(f"compare --qrels qrels {line} --n-resamples 200 --format json --skill"))["rows"]
+    assert report["comparison"]["rows"] == with_skill
+    assert [row["mean"] for row in with_skill] == [row["mean"] for row in found["rows"]]
+    assert found["rows"][0]["skill"] is None
     assert (report["rankings"], list(report["audit"]["models"])) == ([], ["a", "lacks"])  # of documents of their own
 
 
@@ -567,11 +596,10 @@ def test_curve(run: Run, rows: dict[str, Any], frame: pd.DataFrame, tmp_path: Pa
     log = ltr.learning_curve("model.txt", rows["X"], rows["y"], sample_weight=frame["traffic"], name="new", **options)
     line = f"{CURVE} --every 2 --confidence 0.9 --convention letor --ties worst --weight traffic"
     found = as_json(run(f"curve {line} --format json"))
-    for curve in found["curves"]:
-        metric = curve["metric"]
-        expected = as_read(log.learning_curve("new", metric, 0.9).to_dict())
+    for curve, metric in zip(found["curves"], options["metrics"], strict=True):
         chosen = log.learning_curve("new", metric, 0.9)
-        assert as_read(curve) == {"model": "new"} | expected
+        assert as_read(curve) == {"model": "new"} | as_read(chosen.to_dict())
+        assert log.learning_curve("new", curve["metric"], 0.9).to_dict() == chosen.to_dict()
         assert curve["n_rounds"] == chosen.n_rounds
     lines = as_lines(run(f"curve {line} --format csv"))
     assert [int(line["n_rounds"]) for line in lines] == [2, 4, 5] * 2

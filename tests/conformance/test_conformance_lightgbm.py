@@ -29,7 +29,7 @@ PARAMS = {
 def train(params: dict, train_set: lgb.Dataset, valid: lgb.Dataset, rounds: int = 8, metrics: list[str] = OURS) -> dict:
     history: dict = {}
     callbacks = [lgb.record_evaluation(history)]
-    made = feval(metrics, convention="lightgbm")
+    made = feval(metrics, convention="lightgbm", names="canonical")
     lgb.train(PARAMS | params, train_set, rounds, [valid], feval=made, callbacks=callbacks)
     return history["valid_0"]
 

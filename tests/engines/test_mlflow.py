@@ -169,12 +169,14 @@ def test_a_column_of_scores(mlflow: Any, tmp_path: Path) -> None:
     with mlflow.start_run() as run:
         result = evaluate(data=data, targets="label", predictions="score", model_type="ranker", evaluator_config=config)
     means = dict(zip(["ndcg_exp_at_10", "map-rel-2_at_10"], dict(expected).values(), strict=True))
-    assert result.metrics == mlflow.MlflowClient().get_run(run.info.run_id).data.metrics == means
+    skills = {f"{name}_skill": skill for name, skill in zip(means, expected.skill.values(), strict=True)}
+    assert result.metrics == mlflow.MlflowClient().get_run(run.info.run_id).data.metrics == means | skills
     assert artifacts_of(mlflow, run.info.run_id) == FILES
     table = result.artifacts["means"].content.set_index("name")
     as_read = {"rtol": 1e-14, "atol": 0}  # MLflow reads CSV by pandas, which loses the last digits before 3.0
     np.testing.assert_allclose(table["mean"][[*means]], [*means.values()], **as_read)
     np.testing.assert_allclose(table["standard_error"][[*means]], [*expected.standard_error.values()], **as_read)
+    np.testing.assert_allclose(table["chance"][[*means]], [*expected.chance.values()], **as_read)
     per_query = result.artifacts["per_query"].content
     np.testing.assert_allclose(per_query["ndcg_exp@10"], expected.per_query["ndcg@10"], **as_read)
     assert set(per_query["device"]) == {"phone", "'=desk"}  # no formula for a spreadsheet
@@ -202,7 +204,8 @@ def test_a_model(mlflow: Any) -> None:
     with mlflow.start_run() as run:
         for _ in range(2):  # the second evaluation replaces the files of the first
             result = mlflow.models.evaluate(model, data, **options)
-    assert result.metrics == {"test/new_map-denominator-relevant": expected["map"]}
+    name = "test/new_map-denominator-relevant"
+    assert result.metrics == {name: expected["map"], f"{name}_skill": expected.skill["map"]}
     assert artifacts_of(mlflow, run.info.run_id, "test") == [f"test/new_{name}" for name in FILES]
     assert set(result.artifacts) == {f"test/new_{Path(name).stem}" for name in FILES}
     report = mlflow.artifacts.download_artifacts(result.artifacts["test/new_report"].uri)

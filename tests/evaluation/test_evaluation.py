@@ -50,6 +50,7 @@ def test_names_are_read_in_any_case_and_columns_in_theirs() -> None:
     assert given["MAP"] == given["map"] == 0.5
     comparison = ltr.compare({"a": S, "b": Y}, Y, group=GROUP, metrics="MRR@2")
     assert comparison["Mrr@2"] == comparison["mrr@2"]
+    assert comparison.leaderboard["Mrr@2", "b"] == comparison.leaderboard["mrr@2", "b"]
     assert len(ltr.gate(comparison, "MRR@2 > -2").checks) == 1
 
 

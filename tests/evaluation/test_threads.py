@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import multiprocessing
+import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -157,3 +158,12 @@ def test_threads_after_a_fork() -> None:
     with multiprocessing.get_context("fork").Pool(1) as pool:
         there = pool.apply_async(ltr.evaluate, (y, X[:, 0]), options).get(timeout=60)
     assert there.mean == here.mean
+
+
+@pytest.mark.usefixtures("eager")
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="the system has no such call")
+def test_the_processors_that_the_caller_may_use_stay_the_same() -> None:
+    queries, before = ltr.Queries(np.arange(100) % 3, qid=np.arange(100) // 10), os.sched_getaffinity(0)
+    for _ in range(2_000):  # some threads end before their starter goes on
+        queries.evaluate(np.arange(100.0), "ndcg", n_threads=2)
+    assert os.sched_getaffinity(0) == before

@@ -105,7 +105,7 @@ def test_lightgbm_predicts_frames_with_categories_and_sparse_matrices() -> None:
 def test_rounds_after_the_best_one_are_evaluated_if_the_model_has_them(keep: bool) -> None:
     train = lgb.Dataset(X, Y, group=TRAIN.group)
     data = lgb.Dataset(X_VALID, Y_VALID, group=VALID.group, reference=train)
-    log = ltr.PerQueryLog(names=["valid"])
+    log = ltr.PerQueryLog(data_names=["valid"])
     booster = lgb.train(
         LIGHTGBM | {"metric": "None"}, train, 100, valid_sets=[data], feval=feval(METRICS, log=log),
         callbacks=[lgb.early_stopping(4, verbose=False, first_metric_only=True)], keep_training_booster=keep,

@@ -188,7 +188,7 @@ def test_whose_name_is_in_use() -> None:
 
 def test_a_call_by_hand_reads_the_gain_of_the_dataset() -> None:
     valid = dataset(VALID, params={"label_gain": [0, 1, 2, 3, 4]}).construct()
-    ((name, _, _),) = feval("ndcg@10", convention="lightgbm")(VALID.X[:, 0], valid)
+    ((name, _, _),) = feval("ndcg@10", convention="lightgbm", names="canonical")(VALID.X[:, 0], valid)
     assert name == "ndcg_lin@10"
 
 

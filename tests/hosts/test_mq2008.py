@@ -16,7 +16,7 @@ import ltr_metrics as ltr
 from ltr_metrics.io import LetorData, read_letor
 
 ROOT = Path(__file__).parents[2]
-ROW = re.compile(r"^\| (\.\d{4}) \|.*\| ((?:`\"\w+\"`(?:, )?)+) \|$", re.MULTILINE)
+ROW = re.compile(r"^\| (\.\d{4}) \| (\.\d{4}) \| (\.\d\d) \|.*\| ((?:`\"\w+\"`(?:, )?)+) \|$", re.MULTILINE)
 pytestmark = [pytest.mark.integration, pytest.mark.filterwarnings("ignore:err counts grades")]
 
 
@@ -35,11 +35,13 @@ def test_a_row_of_the_first_table_is_what_its_command_prints(
 ) -> None:
     rows = ROW.findall((ROOT / "README.md").read_text(encoding="utf-8"))
     assert rows == ROW.findall((ROOT / "docs" / "index.md").read_text(encoding="utf-8"))
-    printed = {name: float(value) for value, names in rows for name in re.findall(r"\w+", names)}
+    printed = {name: tuple(map(float, numbers)) for *numbers, names in rows for name in re.findall(r"\w+", names)}
     assert len(printed) == 6
-    command = ["evaluate", *files, "--scores", "bm25=25", "--metrics", "ndcg@10", "--format", "json", "--convention"]
-    ours = {name: json.loads(in_process(capsys, *command, name).out)["means"][0]["mean"] for name in printed}
-    assert ours == pytest.approx(printed, abs=5e-5)
+    command = ["evaluate", *files, "--scores", "bm25=25", "--metrics", "ndcg@10", "--format", "json", "--skill"]
+    for name, (mean, chance, skill) in printed.items():
+        (ours,) = json.loads(in_process(capsys, *command, "--convention", name).out)["means"]
+        assert (ours["mean"], ours["chance"]) == pytest.approx((mean, chance), abs=5e-5)
+        assert ours["skill"] == pytest.approx(skill, abs=5e-3)
 
 
 def test_queries_without_a_relevant_document(mq2008: LetorData) -> None:

@@ -143,7 +143,7 @@ class TestAsManyEntriesAsRows:
         callbacks = [lambda _, i=i: calls.append(i) for i in range(36)]
         made = QueryRanker(lgbm_ranker(), early_stopping_rounds=2, metric="dcg@5", random_state=0)
         made.fit(self.SQUARE, self.GRADES, qid=self.QUERIES, callbacks=callbacks)
-        n_rounds = len(history_of(made, "dcg_exp@5"))
+        n_rounds = len(history_of(made, "dcg@5"))
         assert calls == list(range(36)) * n_rounds
 
 
@@ -154,7 +154,7 @@ class Listener(TrainingCallback):
 
     def after_iteration(self, *given: Any) -> bool:
         logged = given[0].metrics if len(given) == 1 else given[2]
-        self.heard.append(logged["validation"]["ndcg_exp@10"][-1])
+        self.heard.append(logged["validation"]["ndcg@10"][-1])
         return len(given) == 1  # CatBoost goes on then, and XGBoost otherwise
 
 
@@ -169,7 +169,7 @@ class TestWhatIsLeftBehind:
         estimator = estimator_of(host, ROUNDS, **settings)
         Listener.heard.clear()
         made = QueryRanker(estimator, early_stopping_rounds=2, random_state=0).fit(X, y, qid=qid, **given)
-        assert Listener.heard == history_of(made, "ndcg_exp@10")
+        assert Listener.heard == history_of(made, "ndcg@10")
         again = pickle.loads(pickle.dumps(made))
         np.testing.assert_array_equal(again.predict(X), made.predict(X))
         assert len(pickle.dumps(made)) < X.nbytes
@@ -219,7 +219,7 @@ def test_xgboost_prints_its_rounds_only_if_asked_to(host: str, capsys: pytest.Ca
     made.fit(X, y, qid=qid)
     assert capsys.readouterr().out == ""
     made.fit(X, y, qid=qid, verbose=True)
-    assert "[1]\tvalidation-ndcg_exp@10:" in capsys.readouterr().out
+    assert "[1]\tvalidation-ndcg@10:" in capsys.readouterr().out
 
 
 def test_categories_of_catboost() -> None:

@@ -84,7 +84,8 @@ def test_every_fold_of_a_search(kind: str, host: str, queries: str, n_jobs: int,
     grid = {prefix + name: values for name, values in GRIDS[host].items()}
     with sklearn.config_context(enable_metadata_routing=queries == "routed"):
         model = QueryRanker(make_pipeline(StandardScaler(), estimator) if piped else estimator, qid=column)
-        scorer = make_scorer("ndcg@10" if kind == "halving" else METRICS, column)
+        # Searches have the names in lower case, and each metric once.
+        scorer = make_scorer("ndcg@10" if kind == "halving" else [*map(str.upper, METRICS), "ndcg_exp@10"], column)
         if weighted:
             model.set_fit_request(sample_weight=True)
             scorer.set_score_request(sample_weight=True)

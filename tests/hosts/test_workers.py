@@ -91,7 +91,7 @@ def test_all_get_the_mean_over_all(n_workers: int, weighted: bool, options: dict
     weight = np.repeat(np.random.default_rng(0).random(20) + 0.1, ltr.qid_to_group(QID)) if weighted else None
     shares = [part(QID % n_workers == rank, y, weight=weight) for rank in range(n_workers)]
     metrics = ["ndcg@10", "ndcg_lin"] if "convention" in options else METRICS
-    outcome = on_workers(*shares, Part, metrics=metrics, rounds=2, **options)
+    outcome = on_workers(*shares, Part, metrics=metrics, rounds=2, names="canonical", **options)
     whole = ltr.evaluate(y, SCORES, qid=QID, sample_weight=weight, metrics=metrics, **options).mean
     assert all(one == outcome[0] for one in outcome)
     assert outcome[0] == pytest.approx(dict(whole), rel=1e-14)

@@ -300,7 +300,8 @@ def test_batches_of_an_iterator_that_cut_queries_are_seen_by_a_monitor_alone() -
 def test_xgboosts_own_metrics() -> None:
     """Only its NDCG and its objective have the gain of the training; its own early stopping watches its own."""
     for of_host in ("map@5", "pre@5", "rmse", ["map", "ndcg@3"]):
-        model = ranker(monitor("ndcg@10", convention="xgboost"), eval_metric=of_host, ndcg_exp_gain=False, rounds=1)
+        model = ranker(monitor("ndcg@10", names="canonical", convention="xgboost"),
+                       eval_metric=of_host, ndcg_exp_gain=False, rounds=1)  # fmt: skip
         assert list(model.fit(TRAIN.X, TRAIN.y, qid=TRAIN.qid).evals_result()["valid"]) == ["ndcg_lin@10"]
     sets = {"eval_set": [(VALID.X, VALID.y)], "eval_qid": [VALID.qid], "verbose": False}
     best = [ranker(*callbacks, rounds=30, early_stopping_rounds=5).fit(TRAIN.X, TRAIN.y, qid=TRAIN.qid, **sets)
@@ -353,7 +354,13 @@ def test_callbacks_that_cannot_work(callbacks: Any, message: str) -> None:
         (lambda: Monitor("mrr", VALID.X[:-1], VALID.y, qid=VALID.qid), "same number of rows"),
         (lambda: Monitor("mrr", matrix(VALID), VALID.y, qid=VALID.qid), "To evaluate a DMatrix"),
         (lambda: Monitor("mrr", matrix(VALID)), "To evaluate a DMatrix"),
-        (lambda: train(custom_metric("mrr"), evals=[(matrix(VALID), "my valid")]), "Rename the data set 'my valid'"),
+        (
+            lambda: train(custom_metric("mrr"), evals=[(matrix(VALID), "my valid")]),
+            "'my valid' has a space.*Rename this data set",
+        ),
+        (lambda: custom_metric("mrr", names={"mrr": "our: mrr"}), "'our: mrr' has a .*Rename it: .*\"our__mrr\""),
+        (lambda: custom_metric(["mrr", "AP@10"]), "would minimise 'ap@10', and it maximises 'map@10'"),
+        (lambda: monitor("p@5", convention="trec_eval", ties="mean"), r"names=\{\"p@5\": \"precision@5\"\}"),
         (lambda: xgb.cv(PARAMS, matrix(TRAIN), 2, nfold=2, callbacks=[monitor()]), "trains one for each fold"),
         (lambda: xgboost_train(Case(TRAIN, VALID, options={"columns": {}}, metrics="mean_of(a)")), "columns"),
     ],

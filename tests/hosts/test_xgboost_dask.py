@@ -111,7 +111,7 @@ def agree(history: dict[str, list[float]], booster: Any, rows: Rows, atol: float
     data = xgb.DMatrix(pd.DataFrame(X).add_prefix("f") if booster.feature_names else X)
     scores = [booster.predict(data, iteration_range=(0, i + 1)) for i in range(len(history["mrr"]))]
     means = [ltr.evaluate(y, score, qid=qid, metrics=list(history), **options).mean for score in scores]
-    expected = {name: [mean[name] for mean in means] for name in means[0]}
+    expected = {name: [mean[name] for mean in means] for name in history}
     assert history.keys() == expected.keys()
     for name, values in expected.items():
         np.testing.assert_allclose(history[name], values, rtol=0, atol=atol)

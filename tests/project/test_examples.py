@@ -89,7 +89,7 @@ FURTHER = {
     "xgboost_early_stopping": ("xgboost", [], r"XGBRanker: best round (\d+), err@10 = 0\.\d{6}"),
     "catboost_early_stopping": ("catboost", [], r"CatBoostRanker: best round (\d+), err@10 = 0\.\d{6}"),
     "sklearn_grid_search": ("sklearn", [], r"Best: {.*}, stopped after (\d+) rounds"),
-    "optuna_search": ("optuna", ["--trials", "2"], r"Best of 2 trials: ndcg_exp@10 = 0\.\d{6}"),
+    "optuna_search": ("optuna", ["--trials", "2"], r"Best of 2 trials: ndcg@10 = 0\.\d{6}"),
     "wandb_tracking": ("wandb", [], r"XGBoost, run \w+:"),
     "dask_xgboost": ("distributed", [], r"Best round (\d+), err@10 = 0\.\d{6}"),
     "spark_grid_search": ("pyspark", [], r"max_depth=6: ndcg@10 = 0\.\d{4}"),

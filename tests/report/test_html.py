@@ -136,7 +136,8 @@ def test_drawings_are_to_scale(report: Report, page: Page) -> None:
 def test_tables_say_what_the_results_say(report: Report, page: Page) -> None:
     text = " ".join(page.text.split())
     for row in report.means():
-        cells = [f"{row[name]:.4f}" for name in ("mean", "q5", "q25", "q50", "q75", "q95")]
+        names = ("mean", "chance", "ideal", "skill", "q5", "q25", "q50", "q75", "q95")
+        cells = [f"{row[name]:.4f}" for name in names]
         assert [row["model"], *cells, str(row["n_queries"]), str(row["n_undefined"])] in page.rows
     assert report.comparison is not None
     for row in report.comparison.rows:

@@ -109,7 +109,7 @@ def test_a_curve_is_the_means_with_students_interval() -> None:
     assert band[:, 1].max() == pytest.approx(display.curves[""].high.max())
 
 
-@pytest.mark.parametrize("asked", ["ndcg", "ndcg@5", ltr.NDCG(k=3)])
+@pytest.mark.parametrize("asked", ["ndcg", "NDCG", "Ndcg_Exp", "ndcg@5", ltr.NDCG(k=3)])
 def test_a_family_may_be_asked_for_by_any_of_its_names(asked: Any) -> None:
     result = ltr.evaluate(Y, X[:, 0], qid=QID, metrics=[*CUTOFFS, "ndcg_lin@1", "ndcg_lin@2"])
     assert MetricOverKDisplay.from_result(result, asked).metric == "ndcg_exp"
@@ -231,6 +231,10 @@ def test_learning_curves_are_those_of_the_log() -> None:
     log, hosts = log_of()
     display = LearningCurveDisplay.from_log(log, ["valid", hosts[0]], "ndcg@5").plot()
     assert list(display.curves) == ["valid", "training"]
+    assert display.ax_.get_ylabel() == "ndcg@5, mean over queries"
+    for asked, name in (("NDCG@5", "ndcg@5"), ("NDCG_EXP@5", "ndcg_exp@5"), (ltr.NDCG(k=5), "ndcg_exp@5")):
+        other = log.best_round("valid", asked)
+        assert (other.metric, other.name, str(other).split()[0]) == ("ndcg_exp@5", name, name)
     curve = log.learning_curve("valid", "ndcg@5")
     x, y = display.lines_["valid"].get_data()
     assert x.tolist() == list(range(1, 10))  # as predict counts them

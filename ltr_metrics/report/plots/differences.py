@@ -94,7 +94,7 @@ class DifferencesDisplay(Display):
         LtrKeyError
             If the metric was not compared, or there is no such model.
         """
-        row = comparison[metric] if model is None else comparison[metric, model]
+        row = comparison.shown(comparison[metric] if model is None else comparison[metric, model])
         difference = comparison.differences(row.metric, row.model)
         difference = difference[~np.isnan(difference)]
         return cls(

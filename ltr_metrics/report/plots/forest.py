@@ -17,6 +17,7 @@ from ltr_metrics.analysis.leaderboard import Leaderboard
 from ltr_metrics.analysis.settings import INTERVALS
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.evaluation.means import counting, mean_interval
+from ltr_metrics.evaluation.ranges import range_of, within
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.evaluation.segments import iter_segments
 from ltr_metrics.metrics.base import Metric
@@ -153,6 +154,13 @@ def _differences(label: str, rows: Iterable[Difference], names: Iterable[str] | 
     )
 
 
+def _mean(part: Evaluation, name: str, confidence: float) -> Point:
+    """Return the mean of a metric, with its interval within the range of the metric."""
+    values = part.per_query[name]
+    mean, *ends = mean_interval(values, part.weight, confidence, part.cluster)
+    return Point(mean, *within(ends, range_of(name, values)).tolist())
+
+
 @dataclass(eq=False, kw_only=True)
 class ComparisonDisplay(ForestDisplay):
     """Differences of all models to the baseline in all metrics, with intervals and a line at zero.
@@ -235,7 +243,7 @@ class ComparisonDisplay(ForestDisplay):
             name = name_in(comparison.first, metric)
             results = [row for row in comparison.rows if row.metric == name]
             pairs = [row.model if comparison.baseline else f"{row.model} - {row.baseline}" for row in results]
-            rows.append(_differences(name, results, pairs))
+            rows.append(_differences(name, map(comparison.shown, results), pairs))
         if not rows:
             raise LtrValueError("There is no metric to draw. Name metrics of the comparison, or pass None for all.")
         return cls(rows=rows, interval=comparison.settings.interval, **of_comparison(comparison))
@@ -345,10 +353,7 @@ class SegmentsDisplay(ForestDisplay):
         rows = []
         for label, part_results in parts.items():
             counts = [int(counting(part.per_query[name], part.weight).sum()) for part in part_results.values()]
-            points = {
-                model: Point(*mean_interval(part.per_query[name], part.weight, confidence, part.cluster))
-                for model, part in part_results.items()
-            }
+            points = {model: _mean(part, name, confidence) for model, part in part_results.items()}
             rows.append(Row.of(label, points, counts))
         return cls(rows=rows, metric=name, confidence=confidence, weighted=first.weight is not None)
 
@@ -381,7 +386,7 @@ class SegmentsDisplay(ForestDisplay):
         if not parts:
             raise LtrValueError(NO_SEGMENTS)
         rows = [
-            _differences(label, [part[name, one] for one in models])
+            _differences(label, [part.shown(part[name, one]) for one in models])
             for label, part in [*parts, ("all queries", comparison)]
         ]
         return cls(rows=rows, metric=name, **of_comparison(comparison))

@@ -15,9 +15,11 @@ from ltr_metrics.analysis.comparison import Comparison
 from ltr_metrics.errors import LtrKeyError, LtrValueError, import_extra
 from ltr_metrics.evaluation.learning import LearningCurve
 from ltr_metrics.evaluation.means import counting, mean_interval
+from ltr_metrics.evaluation.ranges import Range, of_differences, range_of, within
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.evaluation.training_log import PerQueryLog
 from ltr_metrics.metrics.base import Metric
+from ltr_metrics.metrics.names import in_lower_case
 from ltr_metrics.report.plots import style
 from ltr_metrics.report.plots.style import Display, of_comparison
 
@@ -37,6 +39,10 @@ class Curve(NamedTuple):
     mean: FloatArray
     low: FloatArray
     high: FloatArray
+
+    def within(self, of_values: Range) -> Curve:
+        """Return the curve with its intervals cut off at a range."""
+        return Curve(self.mean, *within([self.low, self.high], of_values))
 
 
 @dataclass(eq=False, kw_only=True)
@@ -199,10 +205,17 @@ class MetricOverKDisplay(Display):
             **of_comparison(comparison),
         )
 
+    @property
+    def shown(self) -> dict[str, Curve]:
+        """The curves with their intervals within the range of the metric."""
+        of_values = range_of(self.metric, *(curve.mean for curve in self.curves.values() if self.baseline is None))
+        of_values = of_values if self.baseline is None else of_differences(of_values)
+        return {model: curve.within(of_values) for model, curve in self.curves.items()}
+
     def _draw(self, ax: Any) -> None:
         self.lines_, self.bands_ = {}, {}
         opacity = style.BAND * min(1, FULL_OPACITY / len(self.curves))
-        for i, (model, curve) in enumerate(self.curves.items()):
+        for i, (model, curve) in enumerate(self.shown.items()):
             look = style.series_style(i + (self.baseline is not None))
             marks = {"marker": look.marker, "markersize": 4.5, "markevery": max(1, len(self.k) // MAX_MARKERS)}
             self.lines_[model], self.bands_[model] = _line(ax, look, self.k, curve, opacity, **marks)
@@ -333,7 +346,8 @@ class LearningCurveDisplay(Display):
         self.lines_, self.bands_, self.best_, self.plateaus_ = {}, {}, {}, {}
         for i, (name, curve) in enumerate(self.curves.items(), start=len(earlier)):
             look, rounds = style.series_style(i), curve.rounds + 1
-            self.lines_[name], self.bands_[name] = _line(ax, look, rounds, curve, style.BAND)
+            shown = Curve(curve.mean, curve.low, curve.high).within(range_of(curve.metric, curve.mean))
+            self.lines_[name], self.bands_[name] = _line(ax, look, rounds, shown, style.BAND)
             self.lines_[name].learning_curve = name, curve
             mark = {"marker": look.marker, "markersize": 8, "linestyle": "none", "zorder": 4}
             (self.best_[name],) = ax.plot(
@@ -351,7 +365,7 @@ class LearningCurveDisplay(Display):
         ax.set_ylim(bottom - PLATEAU_HEIGHT * len(drawn) * (top - bottom), top)
         style.whole_numbers(ax.xaxis)
         style.grid(ax)
-        style.label_axes(ax, "rounds", f"{drawn[0][1].metric}, mean over queries")
+        style.label_axes(ax, "rounds", f"{drawn[0][1].name}, mean over queries")
         handles = self._handles([*(line for line, _, _ in earlier), *self.lines_.values()])
         self.legend_ = style.legend(ax, handles, _legend_of(drawn))
 
@@ -436,6 +450,7 @@ def cutoffs_of(result: Evaluation, metric: str | Metric) -> tuple[str, dict[int,
     family = CUTOFF.sub("", result.per_query.canonical(metric))
     if family not in families:  # "ndcg" is the name of the request, and "ndcg_exp" the canonical one
         asked = {CUTOFF.sub("", asked): CUTOFF.sub("", name) for asked, name in result.per_query.asked.items()}
+        family = in_lower_case(family)
         family = asked.get(family, family)
     if family not in families:
         known = ", ".join(families) or "none"

@@ -1,0 +1,125 @@
+"""False passes of several candidates, of repeated looks and of shares: `python -m benchmarks.gate_families`.
+
+All candidates are as good as the baseline, and all shares are at their limit, so every pass is
+false. Candidates and looks are drawn at random, and go through `ltr_metrics.compare` and
+`ltr_metrics.gate` themselves. The shares are exact, by the binomial distribution.
+"""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import click
+import numpy as np
+from scipy import stats
+
+import ltr_metrics as ltr
+from benchmarks.gate import METRIC, RULE, compared
+from benchmarks.intervals import echo_table
+from benchmarks.shapes import FloatArray
+from ltr_metrics._engine.words import FamilyOfGate
+from ltr_metrics.analysis.inference import effective_number, upper_share
+
+CANDIDATES = (1, 5, 10)
+QUERIES = 200
+LOOKS, A_LOOK = (1, 5, 10, 30), 100  # and queries that each of them adds
+SHARES = (0.01, 0.05, 0.1)
+HEAVY_SHARE = 0.0823  # of the weight, if a query of weight w is lost with probability min(.05 w / e, 1)
+SIZES = (10, 20, 50, 72, 100, 300, 1000)
+
+
+def equal_models(rng: np.random.Generator, n: int, n_models: int) -> FloatArray:
+    """Return differences of models whose noise, and that of the common baseline, have the same variance."""
+    return np.asarray(0.1 * (rng.normal(size=(n, n_models)) - rng.normal(size=(n, 1))))
+
+
+def candidates(n_models: int, n_draws: int) -> list[list[str]]:
+    """Return how often any candidate passes, and all do, under each family."""
+    families = get_args(FamilyOfGate)
+    n_any, n_all = dict.fromkeys(families, 0), dict.fromkeys(families, 0)
+    for draw in range(n_draws):
+        comparison = compared(equal_models(np.random.default_rng([n_models, draw]), QUERIES, n_models))
+        for family in families:
+            passed = [check.passed for check in ltr.gate(comparison, RULE, family=family).checks]
+            n_any[family] += any(passed)
+            n_all[family] += all(passed)
+    return [
+        [f"{n_models} candidates, family {family}", *(f"{100 * n[family] / n_draws:.1f}" for n in (n_any, n_all))]
+        for family in families
+    ]
+
+
+def looks(n_looks: int, n_draws: int) -> list[str]:
+    """Return how often any of so many looks at growing data passes: with looks=1, and with their number."""
+    n_passes = [0, 0]
+    for draw in range(n_draws):
+        values = 0.1 * np.random.default_rng([n_looks, draw]).normal(size=(n_looks * A_LOOK, 1))
+        parts = [compared(values[: (look + 1) * A_LOOK], interval="t", n_resamples=100) for look in range(n_looks)]
+        for i, declared in enumerate((1, n_looks)):
+            n_passes[i] += any(ltr.gate(part, RULE, looks=declared).passed for part in parts)
+    return [f"{n_looks} looks", *(f"{100 * n / n_draws:.1f}" for n in n_passes)]
+
+
+def shares(limit: float) -> list[str]:
+    """Return how often a share at its limit passes: before, without a bound, in brackets."""
+    cells = []
+    for n in SIZES:
+        lost = np.arange(n + 1)
+        probability = stats.binom.pmf(lost, n, limit)
+        now = probability[[upper_share(k / n, n, 0.025) < limit for k in lost.tolist()]].sum()
+        cells.append(f"{100 * now:.1f} ({100 * probability[lost / n < limit].sum():.0f})")
+    return [f"share < {limit:.0%}", *cells]
+
+
+def uneven_shares(n_draws: int) -> list[list[str]]:
+    """Return how often a share of 5 % at its limit passes with clusters and with weights: with and without them."""
+    rows = []
+    for name, is_weighted in (("clusters of 1 to 5, lost whole", False), ("weights lognormal(0, 1), heavy lost", True)):
+        cells = []
+        for n in (100, 300, 1000):
+            n_passes = np.zeros(2)
+            for draw in range(n_draws):
+                rng = np.random.default_rng([n, draw])
+                weight = np.asarray(rng.lognormal(size=n) if is_weighted else 1.0 + np.arange(n) % 5, dtype=np.float64)
+                chance = np.minimum(0.05 * weight / np.e, 1) if is_weighted else np.full(n, 0.05)
+                lost = (rng.random(n) < chance).astype(float)
+                share = float(np.average(lost, weights=weight))
+                kish = weight.sum() ** 2 / (weight**2).sum()
+                numbers = effective_number(lost, weight, 10**9), float(kish)
+                limit = HEAVY_SHARE if is_weighted else 0.05
+                n_passes += [upper_share(share, number, 0.025) < limit for number in numbers]
+            cells.append("{:.1f} ({:.1f})".format(*(100 * n_passes / n_draws)))
+        rows.append([name, *cells])
+    return rows
+
+
+def power_at(n_now: int, true: float, n_draws: int) -> list[str]:
+    """Return the number of queries that a sample asks for, and how often that many find the difference."""
+    n_asked = compared(0.1 * np.random.default_rng(n_now).normal(size=(n_now, 1))).queries_needed(true)[METRIC]["0"]
+    exact = compared(np.resize([0.1, -0.1], (n_now, 1))).queries_needed(true)[METRIC]["0"]
+    if n_asked is None or exact is None:
+        raise ValueError(f"{n_now} queries say nothing")
+    p = stats.ttest_1samp(np.random.default_rng(1).normal(true, 0.1, size=(n_draws, exact)), 0, axis=1).pvalue
+    return [
+        f"{n_now} queries, true difference {true:g}",
+        f"{n_asked:,}",
+        f"{exact:,}",
+        f"{100 * (p < 0.05).mean():.1f}",
+    ]
+
+
+@click.command(help="Measure false passes of several candidates, of repeated looks and of shares.")
+@click.option("--draws", default=2_000, show_default=True, type=click.IntRange(min=1))
+def main(draws: int) -> None:
+    rows = [row for n in CANDIDATES for row in candidates(n, draws)]
+    echo_table(f"{QUERIES} queries, passes in %:", ("any passes", "all pass"), rows)
+    rows = [looks(n, draws) for n in LOOKS]
+    echo_table("100 queries per look, any passes in %:", ("looks=1", "looks=their number"), rows)
+    echo_table("at the limit, passes in %: now (before)", SIZES, [shares(limit) for limit in SHARES])
+    echo_table("at the limit, passes in %: now (by Kish's number)", (100, 300, 1000), uneven_shares(draws))
+    rows = [power_at(n, true, 10 * draws) for n in (50, 300) for true in (0.005, 0.01, 0.05, 0.1)]
+    echo_table("queries_needed, standard deviation .1", ("asked for by a sample", "if it is known", "its power"), rows)
+
+
+if __name__ == "__main__":
+    main(prog_name="python -m benchmarks.gate_families")

@@ -1,0 +1,53 @@
+"""The range of a metric, within which intervals are shown; the computed ends stay in the results."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ltr_metrics._engine.checks import FloatArray
+from ltr_metrics.errors import LtrError
+from ltr_metrics.metrics.names import metric
+
+Range = tuple[float, float]
+UNBOUNDED: Range = (-math.inf, math.inf)
+
+
+def range_of(name: str, *values: Any) -> Range:
+    """Return the lowest and the highest mean that a metric can have.
+
+    It is unbounded for a metric that is not of this library, and where a value lies outside, as one
+    that `no_relevant` sets may.
+
+    >>> range_of("ndcg_exp@10", [0.2, 1.0]), range_of("kendall"), range_of("mrr", [-1.0, 0.5])
+    ((0.0, 1.0), (-1.0, 1.0), (-inf, inf))
+    """
+    low, high = _declared(name)
+    is_outside = any(bool(((np.asarray(some) < low) | (np.asarray(some) > high)).any()) for some in values)
+    return UNBOUNDED if is_outside else (low, high)
+
+
+@lru_cache(maxsize=1024)
+def _declared(name: str) -> Range:
+    try:
+        return metric(name).RANGE
+    except LtrError:  # a metric of the user's, or of another tool
+        return UNBOUNDED
+
+
+def of_differences(of_values: Range) -> Range:
+    """Return the range of the difference of two values."""
+    low, high = of_values
+    return low - high, high - low
+
+
+def within(ends: Any, of_values: Range) -> FloatArray:
+    """Return the ends of intervals, cut off at a range; NaN stays.
+
+    >>> within([[0.9, -0.1], [1.004, float("nan")]], (0.0, 1.0)).tolist()
+    [[0.9, 0.0], [1.0, nan]]
+    """
+    return np.clip(np.asarray(ends, dtype=np.float64), *of_values)

@@ -1,0 +1,265 @@
+"""The chance level and the ideal of each metric, and the skill: where the value is between the two.
+
+The skill is (value - chance) / (ideal - chance), where each of the three is the mean of one request over the same
+queries (Murphy, Monthly Weather Review 1988). Chance is the mean over all orders of the ranked documents, and the ideal
+the best value that any scores can reach.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ltr_metrics._engine import native
+from ltr_metrics._engine.cache import cached_newest
+from ltr_metrics._engine.checks import BoolArray, FloatArray, IntArray
+from ltr_metrics._engine.queries import LabelledQueries
+from ltr_metrics._engine.ranking import Ranking
+from ltr_metrics._engine.threads import n_threads_for
+from ltr_metrics.errors import Argument, LtrError, LtrValueError
+from ltr_metrics.evaluation.compute import families_for
+from ltr_metrics.evaluation.means import mean
+from ltr_metrics.evaluation.rounding import SAME
+from ltr_metrics.metrics.base import Metric, RankMetric
+from ltr_metrics.metrics.best_order import (
+    best_sums,
+    is_function_of_user,
+    merits_declared,
+    merits_of_grades,
+    over_all_orders,
+)
+from ltr_metrics.metrics.order import PairAccuracy
+from ltr_metrics.metrics.requests import Family, Request, families_of
+
+LITTLE = 0.1  # of the larger of chance and ideal: with less between them, a value says little
+
+
+class ScaleValues(NamedTuple):
+    """The two ends for each query, by metric, and why some metrics have none.
+
+    The ends are NaN where the metric is undefined. A number that fills in for such a query is also that of both ends.
+    """
+
+    chance: Mapping[str, FloatArray]
+    ideal: Mapping[str, FloatArray]
+    reasons: Mapping[str, str]
+
+
+class SkillScale:
+    """The values for a random and for the ideal order of each query's documents, computed when they are first used.
+
+    Until then it keeps the queries. A copy for another process has them only if they need no labels any more: if they
+    are computed, or were read, or are parts or means of such ones (``sources``).
+    """
+
+    def __init__(self, compute: Callable[[], ScaleValues], sources: Sequence[SkillScale] | None = None) -> None:
+        self._compute, self._sources = compute, sources
+        self._values: ScaleValues | None = None
+
+    @classmethod
+    def of(cls, queries: LabelledQueries, request: Request) -> SkillScale:
+        """Return the scale of a request for some queries."""
+        return cls(lambda: _scale_of(queries, request))
+
+    @classmethod
+    def of_values(cls, *values: Mapping[str, Any]) -> SkillScale:
+        """Return the scale with these values."""
+        return cls(lambda: ScaleValues(*values), sources=())
+
+    @classmethod
+    def of_table(
+        cls, per_query: Mapping[str, FloatArray], chance: Mapping[str, FloatArray], ideal: Mapping[str, FloatArray]
+    ) -> SkillScale:
+        """Return the scale of a table, which has both ends wherever it has a value, unless the metric has none."""
+        lacks = {name: np.isnan(chance[name] + ideal[name]) & ~np.isnan(of) for name, of in per_query.items()}
+        reasons = {
+            name: "the table has none for some queries." for name, is_lacking in lacks.items() if is_lacking.any()
+        }
+        return cls.of_values(chance, ideal, reasons)
+
+    @classmethod
+    def concat(cls, parts: Sequence[SkillScale]) -> SkillScale:
+        """Return the scale of the queries of all parts."""
+        return cls(lambda: _merged([part.values for part in parts], np.concatenate), parts)
+
+    @classmethod
+    def mean_of(cls, runs: Sequence[SkillScale]) -> SkillScale:
+        """Return the mean of several scales of the same queries, which may rank different documents."""
+        return cls(lambda: _merged([run.values for run in runs], lambda arrays: np.mean(arrays, axis=0)), runs)
+
+    @property
+    def values(self) -> ScaleValues:
+        """The two ends of each query."""
+        values = self._values
+        if values is None:
+            values = self._values = self._compute()
+            self._compute, self._sources = _is_gone, None  # so that the queries are not kept
+        return values
+
+    def take(self, chosen: BoolArray | IntArray) -> SkillScale:
+        """Return the scale of the queries of a mask or of positions."""
+
+        def compute() -> ScaleValues:
+            return ScaleValues(
+                {name: values[chosen] for name, values in self.values.chance.items()},
+                {name: values[chosen] for name, values in self.values.ideal.items()},
+                self.values.reasons,
+            )
+
+        return SkillScale(compute, [self])
+
+    @property
+    def is_known(self) -> bool:
+        """Whether no labels are needed: the values are computed, or those that they are made of."""
+        return self._values is not None or (self._sources is not None and all(one.is_known for one in self._sources))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_compute": _is_gone, "_sources": None, "_values": self.values if self.is_known else None}
+
+
+def _is_gone() -> ScaleValues:
+    raise LtrValueError(
+        "The labels of this result are not here, because it is a copy, such as from another process. Evaluate with ",
+        Argument("skill", True),
+        ", which copies keep.",
+    )
+
+
+def _merged(parts: Sequence[ScaleValues], merge: Callable[[list[FloatArray]], FloatArray]) -> ScaleValues:
+    chance, ideal = (
+        {name: merge([getattr(part, end)[name] for part in parts]) for name in parts[0].chance}
+        for end in ("chance", "ideal")
+    )
+    return ScaleValues(chance, ideal, {name: why for part in parts for name, why in part.reasons.items()})
+
+
+# -- the two ends -----------------------------------------------------------------------------------------------------
+
+
+@cached_newest
+def _scale_of(queries: LabelledQueries, request: Request) -> ScaleValues:
+    """Return both ends of all metrics, with NaN for a metric that has none."""
+    # In a random order nothing is tied, so what half of the pairs are worth does not matter.
+    metrics = tuple(replace(one, tied=0.5) if isinstance(one, PairAccuracy) else one for one in request.metrics)
+    chance, ideal = (np.full((len(metrics), queries.n_queries), np.nan) for _ in range(2))
+    threads = n_threads_for(queries.n_rows, None)
+    declared, functions = families_of(metrics)
+    reasons: dict[int, str] = {}
+    if declared:
+        native.evaluate(queries, None, "random", families_for(queries, metrics)[0], chance, threads)
+        _write_ideals(queries, declared, ideal, reasons, threads)
+    for family in functions:
+        for metric, position in zip(family.metrics, family.positions, strict=True):
+            try:
+                chance[position], ideal[position] = _ends_of_function(queries, metric)
+            except LtrError as error:
+                reasons[position] = str(error)
+    for position in range(len(metrics)):
+        if np.isinf(chance[position]).any() or np.isinf(ideal[position]).any():
+            reasons[position] = "it is infinite for some orders."
+        if position in reasons:
+            chance[position] = ideal[position] = np.nan
+    by_name = [dict(zip(request.names, end, strict=True)) for end in (chance, ideal)]
+    return ScaleValues(by_name[0], by_name[1], {request.names[at]: reason for at, reason in reasons.items()})
+
+
+def _write_ideals(
+    queries: LabelledQueries, declared: list[Family], ideal: FloatArray, reasons: dict[int, str], n_threads: int
+) -> None:
+    """Write the ideal values of metrics that the compiled core adds up, or why they have none."""
+    by_grade = []
+    for metrics, cutoffs, positions in declared:
+        metric = metrics[0]
+        assert isinstance(metric, RankMetric)
+        declaration = metric.declaration(queries, tuple(cutoffs))
+        struct, merits = declaration.struct(positions), merits_declared(metric, declaration)
+        if merits is not None and declaration.by_row is None and (np.diff(merits[1:]) >= 0).all():
+            by_grade.append(struct)
+        elif merits is not None:
+            scores = merits if declaration.by_row is not None else merits[queries.grade_index]
+            native.evaluate(queries, scores, "stable", native.array_of([struct]), ideal, n_threads)
+        elif declaration.kind == "gains":
+            ideal[positions] = best_sums(metric, declaration, queries)
+        else:
+            _write_best_of_all_orders(queries, metrics, positions, ideal, reasons)
+    if by_grade:
+        native.evaluate(queries, None, "ideal", native.array_of(by_grade), ideal, n_threads)
+
+
+def _write_best_of_all_orders(
+    queries: LabelledQueries, metrics: list[Metric], positions: list[int], ideal: FloatArray, reasons: dict[int, str]
+) -> None:
+    for metric, position in zip(metrics, positions, strict=True):
+        try:
+            ideal[position] = over_all_orders(metric, queries)[1]
+        except LtrError as error:
+            reasons[position] = str(error)
+
+
+def _ends_of_function(queries: LabelledQueries, metric: Metric) -> tuple[FloatArray, FloatArray]:
+    """Return both ends of a metric that is a function of the ranked documents."""
+    if is_function_of_user(metric):
+        return over_all_orders(metric, queries)
+    merits = np.append(0.0, merits_of_grades(metric, queries))[queries.grade_index]
+    chance = metric.values(Ranking(queries, np.zeros(queries.n_rows), "mean"))
+    return chance, metric.values(Ranking(queries, merits, "stable"))
+
+
+# -- the skill --------------------------------------------------------------------------------------------------------
+
+
+def skill_of(value: FloatArray, chance: FloatArray, ideal: FloatArray, weight: FloatArray | None) -> FloatArray:
+    r"""Return one number for each query, whose weighted mean is the skill, with the standard error of the skill.
+
+    With the means a of value - chance and b of ideal - chance, the skill is s = a / b. The number of query i is
+
+    .. math:: s + (a_i - s b_i) / b
+
+    which is the first-order expansion of the ratio (the delta method). All are NaN if b is 0.
+    """
+    gain, span = value - chance, ideal - chance
+    length = mean(span, weight)
+    if not abs(length) > _rounding(chance, ideal, weight):
+        return np.full(len(value), math.nan)
+    skill = mean(gain, weight) / length
+    return np.asarray(skill + (gain - skill * span) / length)
+
+
+def note_on_scale(
+    value: FloatArray, chance: FloatArray, ideal: FloatArray, weight: FloatArray | None, is_filled: BoolArray
+) -> str | None:
+    """Return why there is no skill, or why the value says little, in words; None if neither is so.
+
+    ``is_filled`` marks the queries for which the metric is undefined, so that a number fills in.
+    """
+    low, high = mean(chance, weight), mean(ideal, weight)
+    if math.isnan(low):
+        return None
+    if abs(high - low) <= _rounding(chance, ideal, weight):
+        return f"has no skill, because every order of the documents has the same mean, {low:.4g}."
+    of_defined = [mean(np.where(is_filled, np.nan, end), weight) for end in (chance, ideal)]
+    if _is_little(*of_defined):
+        return (
+            f"says little here: a random order scores {of_defined[0]:.4g}, and the ideal one {of_defined[1]:.4g}. If "
+            "most documents are relevant, set rel=, use another gain, or add documents that are not relevant."
+        )
+    if _is_little(low, high):
+        return (
+            f"says little here: a random order scores {low:.4g}, because {int(is_filled.sum()):,} of "
+            f"{int((~np.isnan(value)).sum()):,} queries are undefined and get a number. Without them it scores "
+            f"{of_defined[0]:.4g}: leave them out with no_relevant='skip'."
+        )
+    return None
+
+
+def _rounding(chance: FloatArray, ideal: FloatArray, weight: FloatArray | None) -> float:
+    """Return the largest difference of the means of both ends that is one of rounding."""
+    return SAME * max(mean(np.abs(end), weight) for end in (chance, ideal))
+
+
+def _is_little(chance: float, ideal: float) -> bool:
+    return abs(ideal - chance) < LITTLE * max(abs(chance), abs(ideal))

@@ -1,0 +1,662 @@
+"""Chance, ideal and skill: against every order, against shuffles, and how a result carries and shows them."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import math
+import pickle
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+import reference
+from hypothesis import given
+from hypothesis import strategies as st
+from profiles import examples
+from strategies import Data, data
+from table import TABLE, Entry
+
+import ltr_metrics as ltr
+from ltr_metrics.counterfactual import ClickMetric
+from ltr_metrics.counterfactual import evaluate as evaluate_clicks
+from ltr_metrics.io import read_letor
+from ltr_metrics.metrics.conventions import CONVENTIONS
+
+pytestmark = pytest.mark.filterwarnings("ignore:(err|pfound) (counts grades|takes the labels)")
+
+
+# -- against every order, by the slow reference -----------------------------------------------------------------------
+
+
+def ends_by_reference(entry: Entry, d: Data, k: int | None, retrieved: np.ndarray) -> Iterator[tuple[float, float]]:
+    """Yield the mean over all orders of each query's ranked documents, and the best value that any scores reach."""
+    for end, n in zip(np.cumsum(d.group), d.group, strict=True):
+        rows = slice(end - n, end)
+        options: dict[str, Any] = {
+            "k": k,
+            "ties": "stable",
+            "retrieved": retrieved[rows].tolist(),
+            "column": None if entry.column is None else d.columns[entry.column][rows].tolist(),
+            "judged": d.columns["judged"][rows].tolist() if entry.reads_judged else None,
+            **entry.formula(),
+        }
+        labels = entry.labels(d.y)[rows].tolist()
+        orders = [reference.value(entry.reference, labels, s, **options) for s in itertools.permutations(range(n))]
+        reached = orders
+        if entry.reference in reference.ORDER_METRICS:  # for which tied scores are an order of their own
+            scores = itertools.product(range(n), repeat=n)
+            reached = [reference.value(entry.reference, labels, s, **options) for s in scores]
+        yield math.fsum(orders) / len(orders), (max if entry.cls.higher_is_better else min)(reached)
+
+
+@pytest.mark.parametrize("entry", TABLE, ids=str)
+@given(
+    d=data(max_documents=4, max_queries=3),
+    share_retrieved=st.sampled_from([1.0, 0.7]),
+    ties=st.sampled_from(["mean", "stable", "worst", "best"]),
+    no_relevant=st.sampled_from(["skip", "drop", 0.0, 1.0]),
+    weighted=st.booleans(),
+    seed=st.integers(0, 2**32 - 1),
+)
+@examples(25)
+def test_are_the_mean_and_the_best_of_all_orders(
+    entry: Entry, d: Data, share_retrieved: float, ties: Any, no_relevant: Any, weighted: bool, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    retrieved = rng.random(len(d.y)) < share_retrieved
+    retrieved[0] = True
+    weight = rng.integers(0, 4, len(d.group)) if weighted else None
+    result = ltr.evaluate(
+        entry.labels(d.y),
+        np.where(retrieved, d.score, np.nan),
+        qid=d.qid,
+        metrics=entry.metrics(),
+        ties=ties,
+        no_relevant=no_relevant,
+        judged=d.columns["judged"],
+        columns={"margin": d.columns["margin"]},
+        retrieved=retrieved,
+        query_weight=weight,
+    )
+    for metric in entry.metrics():
+        expected = np.array(list(ends_by_reference(entry, d, metric.cutoff, retrieved))).T
+        is_undefined = np.isnan(expected[0])
+        if no_relevant == "drop":
+            expected[:, np.isnan(result.per_query[metric])] = np.nan
+        elif no_relevant != "skip":
+            expected[:, is_undefined] = no_relevant
+        means = []
+        for got, end in zip((result.chance_per_query, result.ideal_per_query), expected, strict=True):
+            np.testing.assert_allclose(got[metric], end, rtol=1e-12, atol=1e-12)
+            weights = np.where(np.isnan(end), 0, 1.0 if result.weight is None else result.weight)
+            means.append(float(weights @ np.nan_to_num(end) / weights.sum()) if weights.sum() else math.nan)
+        chance, ideal = means
+        assert result.chance[metric] == pytest.approx(chance, abs=1e-12, nan_ok=True)
+        assert result.ideal[metric] == pytest.approx(ideal, abs=1e-12, nan_ok=True)
+        if abs(ideal - chance) > 1e-9:
+            assert result.skill[metric] == pytest.approx((result[metric] - chance) / (ideal - chance), abs=1e-9)
+        elif not abs(ideal - chance) > 0:
+            assert math.isnan(result.skill[metric])
+            assert math.isnan(chance) or "every order" in result.skill_notes[metric]
+
+
+# -- against every order, by evaluating each of them ------------------------------------------------------------------
+
+Y = np.array([2, 0, 1, 0, 0, 0, 0, 1, 1, 1, 0, 4, 3, 0, 2.0])
+GROUP = [4, 3, 3, 1, 4]
+ORDER_METRICS = {"kendall", "spearman", "pair_accuracy"}
+N_ORDERS = 24  # of four documents; a multiple of those of three, two and one
+
+
+def each_order(retrieved: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield scores in which each order of each query's ranked documents occurs equally often."""
+    for i in range(N_ORDERS):
+        scores = np.zeros(len(Y))
+        for end, n in zip(np.cumsum(GROUP), GROUP, strict=True):
+            rows = np.arange(end - n, end)[retrieved[end - n : end]]
+            orders = list(itertools.permutations(range(len(rows))))
+            scores[rows] = orders[i % len(orders)]
+        yield scores
+
+
+def check(metrics: Any, y: np.ndarray = Y, retrieved: np.ndarray | None = None, **options: Any) -> ltr.Evaluation:
+    """Check both ends of each query against every order, and return the result for some scores."""
+    of_policy = {name: options.pop(name) for name in ("convention", "ties", "no_relevant") if name in options}
+    is_ranked = np.ones(len(y), dtype=bool) if retrieved is None else retrieved
+    queries = ltr.Queries(y, group=GROUP, retrieved=retrieved, **options)
+    orders = [queries.evaluate(scores, metrics, **of_policy) for scores in each_order(is_ranked)]
+    result = queries.evaluate(np.sin(np.arange(len(y))), metrics, **of_policy)
+    weak = (np.resize(one, len(y)) for one in itertools.product(range(4), repeat=4))  # some are of every query's
+    with_ties = [queries.evaluate(one, metrics, **of_policy) for one in weak] if ORDER_METRICS & set(result) else []
+    for name in result:
+        values = np.array([one.per_query[name] for one in orders])
+        reached = np.array([one.per_query[name] for one in orders + with_ties])
+        best = reached.min(axis=0) if name in result.lower_is_better else reached.max(axis=0)
+        np.testing.assert_allclose(result.chance_per_query[name], values.mean(axis=0), rtol=1e-12, atol=1e-13)
+        np.testing.assert_allclose(result.ideal_per_query[name], best, rtol=1e-12, atol=1e-13)
+        assert result.chance[name] == pytest.approx(np.mean([one[name] for one in orders]), abs=1e-12, nan_ok=True)
+    return result
+
+
+CHOICES = [
+    (name, f"{metric}(price)" if metric.endswith("_of") else metric)
+    for name, convention in CONVENTIONS.items()
+    for metric in convention.metrics
+]
+
+
+@pytest.mark.parametrize(("convention", "metric"), CHOICES)
+def test_hold_under_every_convention(convention: str, metric: str) -> None:
+    fixed = CONVENTIONS[convention].metrics[metric.removesuffix("(price)")]
+    has_cutoff = isinstance(ltr.metric(metric), ltr.RankMetric) and "k" not in fixed
+    name = f"{metric}@3" if has_cutoff else metric
+    columns, n_checked = {"price": np.cos(np.arange(len(Y)))}, 0
+    for weight, y, some in itertools.product((None, [1, 2, 0.5, 3, 1]), (Y, np.minimum(Y, 1)), (False, True)):
+        options: dict[str, Any] = {"query_weight": weight, "docid": np.arange(len(Y)), "columns": columns}
+        retrieved = np.arange(len(Y)) % 4 > 0 if some else None
+        try:
+            ltr.evaluate(y, Y, group=GROUP, metrics=name, convention=convention, **options)
+        except ltr.LtrValueError:  # the system does not have such labels or weights
+            continue
+        check(name, y, retrieved, convention=convention, **options)
+        n_checked += 1
+    assert n_checked >= 2
+
+
+@pytest.mark.parametrize("unjudged", ["zero", "drop"])
+def test_hold_with_documents_that_are_not_judged(unjudged: Any) -> None:
+    judged = (np.arange(len(Y)) % 3 > 0) | (Y > 0)
+    metrics = ["ndcg@3", "map", "bpref", "judged@2", "arp", "iprec", "kendall", "rprec", "err@2", "q@2", "rbp", "hit@1"]
+    for retrieved in (None, np.arange(len(Y)) % 5 != 1):
+        check(metrics, Y, retrieved, judged=judged, unjudged=unjudged)
+
+
+# -- metrics of the user's --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Own(ltr.RankMetric):
+    """A metric of each kind, whose tables are parameters."""
+
+    NAME: ClassVar[str] = "own"
+    gain: tuple[float, ...] = (0, 1, 2, 3, 4)
+    weight: tuple[float, ...] = (1, 0.5, 0.25, 0.1)
+    divide_by: float = 1
+
+    def by_grade(self, queries: ltr.Queries) -> np.ndarray:
+        return np.asarray(self.gain)[queries.grades.astype(int)]
+
+    def by_rank(self, queries: ltr.Queries, depth: int) -> np.ndarray:
+        return np.asarray(self.weight[:depth])
+
+    def divisor(self, queries: ltr.Queries, k: int | None) -> np.ndarray:
+        return np.where(queries.count_by_query(queries.grades > 1) > 0, self.divide_by, 1.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnLower(Own):
+    NAME: ClassVar[str] = "own_lower"
+    higher_is_better: ClassVar[bool] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnPrecisions(Own):
+    NAME: ClassVar[str] = "own_precisions"
+    KIND: ClassVar[Any] = "precisions"
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnPrecisionsLower(OwnPrecisions):
+    NAME: ClassVar[str] = "own_precisions_lower"
+    higher_is_better: ClassVar[bool] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnCascade(Own):
+    NAME: ClassVar[str] = "own_cascade"
+    KIND: ClassVar[Any] = "cascade"
+    gain: tuple[float, ...] = (0.1, 0.9, 0, 0.5, 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnCascadeLower(OwnCascade):
+    NAME: ClassVar[str] = "own_cascade_lower"
+    higher_is_better: ClassVar[bool] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnByQuery(Own):
+    """Its weights differ from query to query."""
+
+    NAME: ClassVar[str] = "own_by_query"
+
+    def by_rank(self, queries: ltr.Queries, depth: int) -> np.ndarray:
+        of_query = np.sin(np.arange(queries.n_queries))[:, None]
+        return of_query * np.asarray(self.weight[:depth])
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnMAP(ltr.MAP):
+    """Precisions that are divided by the square of the rank."""
+
+    NAME: ClassVar[str] = "own_map"
+
+    def by_rank(self, queries: ltr.Queries, depth: int) -> np.ndarray:
+        return np.arange(1.0, depth + 1) ** 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnRelevant(ltr.Bpref):
+    """A grade is relevant, and a higher one is not."""
+
+    NAME: ClassVar[str] = "own_relevant"
+
+    def relevant(self, queries: ltr.Queries) -> np.ndarray:
+        return queries.grades == 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorstARP(ltr.ARP):
+    NAME: ClassVar[str] = "worst_arp"
+    higher_is_better: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnValues(ltr.Metric):
+    """The row of the second document, which no kind is."""
+
+    NAME: ClassVar[str] = "own_values"
+
+    def values(self, ranking: ltr.Ranking) -> np.ndarray:
+        return ranking.sum_by_query(np.where(ranking.rank == 2, ranking.rows, 0)).astype(float)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnSums(ltr.RankMetric):
+    NAME: ClassVar[str] = "own_sums"
+
+    def sums(self, ranking: ltr.Ranking, cutoffs: Any) -> list[np.ndarray]:
+        grade = ranking.expected(ranking.queries.grades)
+        return [ranking.sum_by_query(np.where(ranking.rank % 2 == k % 2, grade, 0.0)) for k in cutoffs]
+
+
+def middle(ranks: np.ndarray) -> np.ndarray:
+    """A discount by which the second rank counts most."""
+    return 1 / (1 + np.abs(ranks - 2))
+
+
+TABLES: tuple[dict[str, Any], ...] = (
+    {},
+    {"k": 2},
+    {"weight": (0.1, 1, 0.5, 2)},  # rises and falls
+    {"weight": (0.1, 1, 0.5, 2), "k": 3},
+    {"weight": (1, 2, 3, 4)},  # as a divisor, it is usual
+    {"weight": (1, -1, -2, -3), "k": 2},  # a document below the cutoff costs nothing
+    {"gain": (0.5, 0.3, 0.9, 0, 0.2)},  # a higher grade may be worth less
+    {"divide_by": -2.0},
+)
+
+
+@pytest.mark.parametrize("cls", [Own, OwnLower, OwnPrecisions, OwnPrecisionsLower, OwnCascade, OwnCascadeLower])
+@pytest.mark.parametrize("table", TABLES, ids=str)
+def test_own_classes_have_it_whatever_they_declare(cls: type[Own], table: dict[str, Any]) -> None:
+    table = {name: value for name, value in table.items() if name != "gain" or cls.KIND != "cascade"}
+    if cls.KIND == "precisions" and min(table.get("weight", (1,))) < 0:
+        return  # which is refused
+    for retrieved in (None, np.arange(len(Y)) % 4 > 0):
+        check(cls(**table), Y, retrieved)
+
+
+@pytest.mark.parametrize(
+    "metric",
+    [
+        *(
+            cls(weight=weight, gain=(-1, 0, 2, -3, 1))
+            for cls in (Own, OwnLower)
+            for weight in ((1, 1, -1, 0), (-1, -2, 0, 1))
+        ),
+        *(OwnByQuery(k=k) for k in (None, 2)),
+        *(OwnMAP(denominator=denominator, k=3) for denominator in ("min", "hits")),
+        OwnRelevant(),
+        WorstARP(),
+        OwnValues(),
+        *(OwnSums(k=k) for k in (1, 2)),
+        ltr.DCG(k=2, gain=(0.0, -1.0, 3.0, 2.0, -2.0)),
+        ltr.DCG(k=3, discount=middle),
+    ],
+    ids=str,
+)
+def test_own_functions_and_unusual_tables_have_it(metric: ltr.Metric) -> None:
+    for retrieved in (None, np.arange(len(Y)) % 4 > 0):
+        check(metric, Y, retrieved)
+
+
+def test_metrics_of_clicks_and_columns_have_it() -> None:
+    columns = {"propensity": 1 / (1 + np.arange(len(Y)) % 4), "price": np.cos(np.arange(len(Y))), "seen": Y / 5}
+    clicks = (Y > 0).astype(float)
+    dr = ClickMetric(metric="dcg@2", estimator="dr", baseline="seen")  # whose gains may be negative
+    metrics = [ClickMetric(metric="dcg@2"), dr, "sum_of(price)@2", "mean_of(price)@3", "sum_of(price)"]
+    check(metrics, clicks, columns=columns)
+
+
+def first_price(grades: np.ndarray, columns: dict[str, np.ndarray]) -> float | None:
+    return None if not grades.any() else float(columns["price"][0] - grades[-1])
+
+
+def rank_of_two(grades: np.ndarray, columns: dict[str, np.ndarray]) -> float | None:
+    return float(np.argmax(grades >= 2)) if (grades[:2] >= 2).any() else None
+
+
+@pytest.mark.parametrize("higher_is_better", [True, False])
+def test_functions_have_it_while_their_orders_are_few(higher_is_better: bool) -> None:
+    metric = ltr.as_metric(first_price, higher_is_better=higher_is_better)
+    columns = {"price": np.arange(len(Y)) % 3}
+    for no_relevant in ("skip", 0.5):
+        check(metric, columns=columns, no_relevant=no_relevant)
+    X, y, qid = ltr.make_ranking(n_queries=5, random_state=0)
+    result = ltr.evaluate(y, X[:, 0], qid=qid, metrics=[metric, "map"], columns={"price": y}, skill=True)
+    assert np.isnan([result.skill[metric], result.chance[metric], result.ideal[metric]]).all()
+    assert "first_price has no chance level: the documents of query" in result.skill_notes[metric]
+    assert "more than 200 different orders" in str(result)
+    assert result.skill["map"] > 0
+
+
+def test_a_function_that_has_no_value_for_some_orders_has_no_chance_level() -> None:
+    result = ltr.evaluate([2, 0, 0, 1], [4, 3, 2, 1], group=[4], metrics=rank_of_two)
+    assert result["rank_of_two"] == 0
+    assert math.isnan(result.chance["rank_of_two"])
+    assert "a number for some orders of the documents of query 0, none for others" in result.skill_notes["rank_of_two"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadsScores(ltr.Metric):
+    NAME: ClassVar[str] = "reads_scores"
+
+    def values(self, ranking: ltr.Ranking) -> np.ndarray:
+        return ranking.sum_by_query((ranking.scores - ranking.queries.grades[ranking.grades - 1]) ** 2)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FailsForSome(ltr.Metric):
+    NAME: ClassVar[str] = "fails_for_some"
+
+    def values(self, ranking: ltr.Ranking) -> np.ndarray:
+        if ranking.grades[0] == 1:
+            raise IndexError("nothing relevant at the top")
+        return np.ones(len(ranking.n_ranked))
+
+
+def test_what_reads_scores_has_none_and_what_fails_or_is_infinite_neither() -> None:
+    metrics = {"it reads the scores": ReadsScores(), "it raised IndexError for some order": FailsForSome()}
+    for reason, metric in metrics.items():
+        result = ltr.evaluate([2, 0, 0, 1], [4, 3, 2, 1.0], group=[4], metrics=metric)
+        assert reason in result.skill_notes[metric]
+        assert math.isnan(result.skill[metric])
+    queries = ltr.Queries([2, 0], group=[2])
+    undefined = queries.evaluate([1, 2], Own(divide_by=0.0, weight=(1, 0)))  # 0 / 0 in this order
+    assert "infinite for some orders" in undefined.skill_notes[Own(divide_by=0.0, weight=(1, 0))]
+
+
+# -- what a result does with them -------------------------------------------------------------------------------------
+
+
+def make(**options: Any) -> tuple[ltr.Queries, np.ndarray]:
+    X, y, qid = ltr.make_ranking(n_queries=40, documents=12, random_state=0)
+    return ltr.Queries(y, qid=qid, **options), X[:, 0]
+
+
+METRICS = ["NDCG@10", "map", "arp"]
+
+
+def test_keys_are_any_spelling_of_the_metric() -> None:
+    queries, scores = make()
+    result = queries.evaluate(scores, METRICS)
+    for mapping in (result.chance, result.ideal, result.skill, result.skill_standard_error):
+        assert list(mapping) == ["ndcg_exp@10", "map", "arp"]
+        assert mapping["ndcg@10"] == mapping[ltr.NDCG(k=10)] == mapping["Ndcg_Exp@10"]
+        with pytest.raises(ltr.LtrKeyError, match="was not evaluated"):
+            mapping["mrr"]
+    assert result.skill["arp"] == pytest.approx(
+        (result.chance["arp"] - result["arp"]) / (result.chance["arp"] - result.ideal["arp"])
+    )
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_number_for_undefined_queries_does_not_change_the_skill(weighted: bool) -> None:
+    queries, scores = make(query_weight=1 + np.arange(40.0) % 3 if weighted else None)
+    skills = [
+        queries.evaluate(scores, ["ndcg@10", "map"], no_relevant=no_relevant).skill
+        for no_relevant in ("skip", "drop", 0, 1, 0.3)
+    ]
+    if not weighted:
+        skills.append(queries.evaluate(scores, ["ndcg@10", "map"], convention="lightgbm", ties="mean").skill)
+    for name in skills[0]:
+        assert np.ptp([one[name] for one in skills]) < 1e-12
+
+
+def test_a_random_order_has_no_skill_and_the_ideal_one_has_all() -> None:
+    queries, _ = make()
+    metrics = ["ndcg@10", "map", "err@10", "arp", "kendall"]
+    y = queries.grades[queries.grade_index - 1]
+    for scores, skill in ((np.zeros(queries.n_rows), 0.0), (y, 1.0)):
+        result = queries.evaluate(scores, metrics)
+        assert result.skill == pytest.approx(dict.fromkeys(result, skill), abs=1e-12)
+
+
+def test_segments_and_subsets_have_their_own() -> None:
+    queries, scores = make(by=["de", "fr"] * 20)
+    result = queries.evaluate(scores, METRICS, skill=True)
+    X, y, qid = ltr.make_ranking(n_queries=40, documents=12, random_state=0)
+    rows = np.isin(qid, result.qid[::2])
+    alone = ltr.evaluate(y[rows], X[rows, 0], qid=qid[rows], metrics=METRICS)
+    for part in (result.by["de"], result.subset(result.qid[::2])):
+        assert part.shows_skill
+        assert part.skill == pytest.approx(alone.skill, abs=1e-13)
+        assert part.chance == pytest.approx(alone.chance, abs=1e-13)
+    assert "skill by segment" in str(result)
+    (german, _) = result.to_dict()["by"]
+    assert german["skill"] == pytest.approx(alone.skill, abs=1e-13)
+
+
+def test_it_is_saved_shown_and_exported_if_it_is_asked_for(tmp_path: Path) -> None:
+    queries, scores = make()
+    plain, result = (queries.evaluate(scores, [*METRICS, ReadsScores()], skill=skill) for skill in (False, True))
+    assert "skill" not in str(plain)
+    assert "chance" not in plain.to_dict()
+    assert {"chance", "ideal", "skill", "skill_notes", "chance_per_query"} <= result.to_dict().keys()
+    assert list(result.to_pandas())[7:9] == ["chance:ndcg_exp@10", "chance:map"]
+    assert result.to_pandas()["ideal:map"].mean() == pytest.approx(result.ideal["map"])
+    for one in (plain, result):
+        one.save(tmp_path / "result.parquet")
+        loaded = ltr.load_result(tmp_path / "result.parquet")
+        assert loaded.shows_skill == one.shows_skill
+        if one is plain:
+            with pytest.raises(ltr.LtrValueError, match="saved without one.*skill=True"):
+                loaded.skill  # noqa: B018
+        else:
+            assert str(loaded) == str(result)
+            np.testing.assert_equal(dict(loaded.chance_per_query), dict(result.chance_per_query))
+            assert loaded.skill_notes == result.skill_notes != {}
+            for again in (ltr.load_result(tmp_path / "result.parquet"), result.subset(result.qid[::2])):
+                assert str(pickle.loads(pickle.dumps(again))) == str(again)
+    read = ltr.Evaluation.from_per_query(result.to_pandas(), convention="default")
+    assert read.skill["map"] == result.skill["map"]
+    assert math.isnan(read.skill["reads_scores"])
+    assert "reads_scores" in read.skill_notes
+
+
+@pytest.mark.parametrize("no_relevant", ["skip", 1])
+def test_copies_keep_what_is_computed(no_relevant: Any) -> None:
+    queries, scores = make()
+    result = queries.evaluate(scores, METRICS, no_relevant=no_relevant)
+    with pytest.raises(ltr.LtrValueError, match="a copy, such as from another process.*skill=True"):
+        pickle.loads(pickle.dumps(result)).skill  # noqa: B018
+    expected = result.skill
+    assert pickle.loads(pickle.dumps(result)).skill == copy.copy(result).skill == expected
+    del queries
+    assert result.subset(result.qid[:9]).skill.keys() == expected.keys()
+
+
+def test_other_results_say_why_they_have_none() -> None:
+    log: dict[str, Any] = {"group": [2] * 200, "propensity": [1.0, 0.5] * 200}
+    clicks = evaluate_clicks([1, 0] * 200, [1, 2] * 200, **log)
+    with pytest.raises(ltr.LtrValueError, match="clicks do not say what is relevant"):
+        clicks.skill  # noqa: B018
+    frame = {"qid": [1, 2], "map": [0.5, 1.0]}
+    with pytest.raises(ltr.LtrValueError, match="from_per_query.*skill=True"):
+        ltr.Evaluation.from_per_query(frame, convention="trec_eval").chance  # noqa: B018
+    batches = [([1, 0], [0.2, 0.8], [7, 7]), ([0, 2], [0.1, 0.7], [9, 9])]
+    with pytest.raises(ltr.LtrValueError, match="in batches"):
+        ltr.evaluate_batches(batches, "map").skill  # noqa: B018
+    result = ltr.evaluate_batches(batches, "map", skill=True)
+    assert (result.chance["map"], result.skill["map"]) == (0.75, 0.0)
+
+
+def test_positions_are_orders_of_the_documents_that_have_one() -> None:
+    y, group = [1, 0, 0, 1, 0, 2], [3, 3]
+    position = [math.nan, 1, 2, 2, 1, math.nan]
+    result = ltr.evaluate(y, ltr.Positions(position), group=group, metrics=["ndcg@2", "recall@1"])
+    retrieved = ~np.isnan(position)
+    same = ltr.evaluate(y, -np.nan_to_num(position), group=group, metrics=["ndcg@2", "recall@1"], retrieved=retrieved)
+    assert result.skill == same.skill
+    assert result.ideal["ndcg@2"] < 1
+    assert result.ideal["recall@1"] == 0.25  # one of two relevant documents, and none of one
+
+
+@pytest.mark.parametrize("ties", ["stable", "worst", "best"])
+def test_the_order_of_equal_scores_does_not_move_the_ends(ties: Any) -> None:
+    queries, scores = make()
+    one, other = queries.evaluate(scores, METRICS), queries.evaluate(np.round(scores), METRICS, ties=ties)
+    assert (one.chance, one.ideal) == (other.chance, other.ideal)
+
+
+def test_a_value_that_says_little_gets_a_note() -> None:
+    group, metrics = [10] * 20, ["precision@5", "mrr"]
+    nearly_all, most = (np.where(np.arange(200) % n == 0, 0.0, 1.0) for n in (20, 5))
+    result = ltr.evaluate(nearly_all, np.arange(200.0), group=group, metrics=metrics, skill=True)
+    assert result.chance["precision@5"] == pytest.approx(0.95)
+    assert list(result.skill_notes) == ["precision@5", "mrr"]
+    assert "a random order scores 0.95" in str(result)
+    assert "set rel=" in str(result)
+    assert not ltr.evaluate(most, np.arange(200.0), group=group, metrics=metrics[:1]).skill_notes
+    few = np.where(np.arange(200) == 0, 1.0, 0.0)
+    filled = ltr.evaluate(few, np.arange(200.0), group=group, metrics=["ndcg@5"], no_relevant=1)
+    assert "19 of 20 queries are undefined and get a number" in filled.skill_notes["ndcg@5"]
+    assert not ltr.evaluate(few, np.arange(200.0), group=group, metrics=["ndcg@5"]).skill_notes
+    alike = ltr.evaluate(np.ones(200), np.arange(200.0), group=group, metrics=["ndcg@5"], skill=True)
+    assert math.isnan(alike.skill["ndcg@5"])
+    assert "every order of the documents has the same mean, 1" in str(alike)
+
+
+@pytest.mark.parametrize("clustered", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_standard_error_is_that_of_a_ratio(clustered: bool, weighted: bool) -> None:
+    """Against the linearized variance with the covariance of numerator and denominator, written out."""
+    weight = 1 + np.arange(40.0) % 3 if weighted else None
+    queries, scores = make(query_weight=weight, cluster=np.arange(40) // 4 if clustered else None)
+    result = queries.evaluate(scores, ["map"], skill=True)
+    value, chance, ideal = (one["map"] for one in (result.per_query, result.chance_per_query, result.ideal_per_query))
+    at = ~np.isnan(value)
+    a, b, w = (value - chance)[at], (ideal - chance)[at], (np.ones(40) if weight is None else weight)[at]
+    unit = (np.arange(40) // 4 if clustered else np.arange(40))[at]
+    mean_a, mean_b = w @ a / w.sum(), w @ b / w.sum()
+    sums = np.array([np.bincount(unit, w * (x - mean))[np.unique(unit)] for x, mean in ((a, mean_a), (b, mean_b))])
+    n = sums.shape[1]
+    covariance = n / (n - 1) * sums @ sums.T / w.sum() ** 2
+    skill = mean_a / mean_b
+    gradient = np.array([1 / mean_b, -skill / mean_b])
+    assert result.skill["map"] == pytest.approx(skill)
+    assert result.skill_standard_error["map"] == pytest.approx(np.sqrt(gradient @ covariance @ gradient))
+    interval = ltr.intervals(result, interval="t")["map"]
+    assert interval.skill_standard_error == pytest.approx(result.skill_standard_error["map"])
+    assert interval.skill_ci_low < interval.skill < interval.skill_ci_high
+
+
+def test_a_comparison_has_the_difference_of_skills() -> None:
+    queries, scores = make(by=["de", "fr"] * 20)
+    new = scores + np.sin(np.arange(len(scores)))
+    comparison = ltr.compare({"base": scores, "new": new}, queries, metrics=METRICS, skill=True)
+    results = {"base": queries.evaluate(scores, METRICS), "new": queries.evaluate(new, METRICS)}
+    for row in comparison.rows:
+        skills = [one.skill[row.metric] for one in results.values()]
+        assert (row.baseline_skill, row.skill) == pytest.approx(tuple(skills))
+        assert row.skill_ci_low < row.skill_difference == row.skill - row.baseline_skill < row.skill_ci_high
+    assert comparison["arp"].difference > 0 > comparison["arp"].skill_difference  # lower is better, except for skill
+    assert comparison.by["de"]["map"].skill == pytest.approx(results["new"].subset(comparison.qid[::2]).skill["map"])
+    assert ltr.compare(results, skill=True).rows == comparison.rows
+    without = ltr.compare({name: one.with_skill() for name, one in results.items()})
+    assert without["map"].skill is None
+    assert "Skill" not in str(without)
+    assert "skill" not in without.to_pandas()
+    assert "Skill" in str(comparison)
+    seeds = ltr.compare({"base": scores, "new": [new, scores]}, queries, metrics=["map"], skill=True)["map"]
+    assert seeds.skill == pytest.approx((results["base"].skill["map"] + results["new"].skill["map"]) / 2)
+
+
+def test_explanations_say_what_is_left_after_the_correction(data: Path) -> None:
+    X, y, qid = read_letor([data / "mq2008" / f"S{i}.txt.xz" for i in range(1, 6)])
+    options: dict[str, Any] = {"qid": qid, "metric": "ndcg@10"}
+    explained = ltr.explain_difference(y, X[:, 24], **options, a="lightgbm", b="trec_eval", ties="stable")
+    assert "the skill is 0.1636 under lightgbm and 0.1632 under trec_eval" in str(explained)
+    identified = ltr.identify_convention(y, X[:, 24], **options, value=0.6791)
+    assert identified.skill == pytest.approx(0.1636, abs=5e-5)
+    assert "a skill of 0.1636" in str(identified)
+    assert "skill" not in str(ltr.identify_convention(y, X[:, 24], **options, value=0.123456))
+
+
+# -- real data --------------------------------------------------------------------------------------------------------
+
+BM25 = (  # value, random order, ideal and skill, with ties in file order; docs/guide/is_it_good.md has them
+    ("letor", 0.1623, 0.1172, 0.3737, 0.176),
+    ("trec_eval", 0.4052, 0.3439, 0.7194, 0.163),
+    ("sklearn", 0.4052, 0.3439, 0.7194, 0.163),
+    ("gdeval", 0.5540, 0.4667, 1, 0.164),
+    ("lightgbm", 0.6791, 0.6164, 1, 0.164),
+    ("xgboost", 0.6791, 0.6164, 1, 0.164),
+    ("catboost", 0.6858, 0.6245, 1, 0.163),
+)
+
+
+def test_the_conventions_agree_on_the_skill_of_bm25(data: Path) -> None:
+    X, y, qid = read_letor([data / "mq2008" / f"S{i}.txt.xz" for i in range(1, 6)])
+    queries = ltr.Queries(y, qid=qid)
+    for convention, *expected, skill in BM25:
+        result = queries.evaluate(X[:, 24], "ndcg@10", convention=convention, ties="stable")
+        found = [one["ndcg@10"] for one in (result.mean, result.chance, result.ideal)]
+        assert found == pytest.approx(expected, abs=5e-5), convention
+        assert result.skill["ndcg@10"] == pytest.approx(skill, abs=5e-4)
+    page = (Path(__file__).parents[2] / "docs" / "guide" / "is_it_good.md").read_text(encoding="utf-8")
+    for convention, *numbers in BM25:
+        (line,) = (line for line in page.splitlines() if line.startswith("|") and f'"{convention}"' in line)
+        digits = [f"{number:.4f}".removeprefix("0") if number < 1 else "1" for number in numbers[:3]]
+        assert digits == [cell.strip().strip("*") for cell in line.split("|")[2:5]]
+        assert f"{numbers[3]:.3f}".removeprefix("0") in line
+
+
+SHUFFLED = ["ndcg@10", "ndcg_lin@5", "dcg@3", "map", "map(denominator=hits)@5", "mrr", "err@10", "precision@10", "f1@5"]
+SHUFFLED += ["recall@10", "rbp", "pfound(p_rel=exp)", "q@10", "hit@3", "cg@3", "rprec", "bpref", "arp"]
+SHUFFLED += ["pair_accuracy", "kendall", "spearman"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["mq2008", "lightgbm"])
+def test_are_the_mean_of_shuffles_and_the_best_of_them(data: Path, name: str) -> None:
+    files = {"mq2008": "mq2008/S?.txt.xz", "lightgbm": "lightgbm_lambdarank/rank.*.xz"}
+    _, y, qid = read_letor(sorted(data.glob(files[name])))
+    queries = ltr.Queries(y, qid=qid)
+    rng, n = np.random.default_rng(0), 10_000
+    means, best = np.empty((n, len(SHUFFLED))), np.full((len(SHUFFLED), queries.n_queries), -np.inf)
+    for i in range(n):
+        result = queries.evaluate(rng.random(len(y)), SHUFFLED, n_threads=1)
+        means[i] = list(result.mean.values())
+        best = np.fmax(best, [-one if name == "arp" else one for name, one in result.per_query.items()])
+    error = means.std(axis=0) / np.sqrt(n)
+    z = np.abs(means.mean(axis=0) - list(result.chance.values())) / error
+    assert z.max() < 4
+    for reached, (name, ideal) in zip(best, result.ideal_per_query.items(), strict=True):
+        defined = ~np.isnan(ideal)
+        assert (reached[defined] <= (-ideal if name == "arp" else ideal)[defined] + 1e-12).all()
