@@ -9,15 +9,17 @@ from typing import Any
 
 import numpy as np
 
+from ltr_metrics._engine import native
 from ltr_metrics._engine.cache import cached_newest, once
-from ltr_metrics._engine.checks import BoolArray, FloatArray
+from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray
 from ltr_metrics._engine.positions import Positions
 from ltr_metrics._engine.queries import LabelledQueries
+from ltr_metrics._engine.ranking import Ranking
 from ltr_metrics._engine.threads import n_threads_for
 from ltr_metrics._engine.words import ConventionName, NoRelevant, TiePolicy, Unjudged
 from ltr_metrics.errors import Argument, LtrTypeError, LtrValueError, did_you_mean
 from ltr_metrics.evaluation.by_metric import ByMetric
-from ltr_metrics.evaluation.compute import Families, compute_values, families_for
+from ltr_metrics.evaluation.families import Families, families_for
 from ltr_metrics.evaluation.fingerprint import Fingerprint
 from ltr_metrics.evaluation.means import means
 from ltr_metrics.evaluation.result import Evaluation, weights_above_0
@@ -167,7 +169,7 @@ class Queries(LabelledQueries):
             return queries.evaluate_request(scores, request, n_threads)
         scores, threads = self.scores(y_score), n_threads_for(self.n_rows, n_threads)
         families, same = _same_for_all_scores(self, request)
-        values = compute_values(self, scores, request, families, threads)
+        values = _values(self, scores, request, families, threads)
         counted_as_one = _apply_no_relevant(self, values, request)
         mean = means(values, same["weight"], threads)
         if not all(map(math.isfinite, mean)):  # an infinite value makes its mean infinite or NaN
@@ -421,6 +423,21 @@ def _weights(queries: LabelledQueries, request: Request) -> FloatArray | None:
             "Scale the weights down."
         )
     return weight
+
+
+def _values(
+    queries: LabelledQueries, scores: AnyArray, request: Request, families: Families, n_threads: int
+) -> FloatArray:
+    """Return one value per query for each metric, (metrics x queries), NaN if undefined."""
+    values = np.empty((len(request.metrics), queries.n_queries))
+    declared, own = families
+    if len(declared):
+        native.evaluate(queries, scores, request.policy.ties, declared, values, n_threads=n_threads)
+    if own:
+        ranking = Ranking(queries, scores, request.policy.ties, n_threads)
+        for (metric,), _, (position,) in own:  # a family of one
+            values[position] = metric.values(ranking)
+    return values
 
 
 def _apply_no_relevant(queries: LabelledQueries, matrix: FloatArray, request: Request) -> dict[str, BoolArray]:

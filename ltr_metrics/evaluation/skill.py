@@ -21,7 +21,7 @@ from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics._engine.ranking import Ranking
 from ltr_metrics._engine.threads import n_threads_for
 from ltr_metrics.errors import Argument, LtrError, LtrValueError
-from ltr_metrics.evaluation.compute import families_for
+from ltr_metrics.evaluation.families import families_for
 from ltr_metrics.evaluation.means import mean
 from ltr_metrics.evaluation.rounding import SAME
 from ltr_metrics.metrics.base import Metric, RankMetric
