@@ -20,7 +20,8 @@ from ltr_metrics.errors import Argument, LtrValueError
 KindOfCore = Literal["gains", "precisions", "cascade", "precisions_by_hits"]
 KINDS: tuple[KindOfCore, ...] = get_args(KindOfCore)  # in the order of core.cpp, as the policies are
 POLICIES = ("stable", "worst", "best", "docid", "mean", "ideal", "random")  # the last two need no scores
-WithoutScores = Literal["ideal", "random"]  # all documents by descending grade, ranked or not; the mean of all orders
+# By descending grade: the documents that have a rank, or all of them. Or the mean of all orders.
+WithoutScores = Literal["ideal", "ideal_of_all", "random"]
 WHOLE_LIST = 2**62  # a cutoff below every list
 QUERIES_IN_A_WINDOW = 256  # at most, whose values of some metrics fit into a core's own cache; a thread takes a window
 WINDOWS = 32  # at least, so that no thread waits long for the last one, if a window has at least 64 queries
@@ -118,7 +119,8 @@ def _window(n_queries: int) -> int:
 @cached
 def _documents(queries: LabelledQueries, ties: TiePolicy | WithoutScores) -> _Documents:
     """Return the documents without their scores."""
-    layout = _layout(queries, queries.retrieved is None or ties != "ideal")
+    of_all = ties == "ideal_of_all"
+    layout = _layout(queries, queries.retrieved is None or not of_all)
     docid = None
     if ties == "docid":
         if queries.docid is None:
@@ -138,7 +140,7 @@ def _documents(queries: LabelledQueries, ties: TiePolicy | WithoutScores) -> _Do
         grade=queries.grade_index,
         docid=docid,
         n_grades=len(queries.grades),
-        ties=POLICIES.index(ties),
+        ties=POLICIES.index("ideal" if of_all else ties),
     )
     documents.address = ctypes.addressof(documents)
     documents.all_queries, documents.window = (_address(layout.order), len(layout.order)), _window(len(layout.order))

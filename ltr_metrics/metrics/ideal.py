@@ -78,4 +78,4 @@ def ideal_sums(
     ones = np.ones((len(depths), queries.n_queries))
     flat = np.array(of_rank, dtype=np.float64).ravel()
     declaration = Declaration("gains", depths, with_padding_value(by_grade), None, flat, ones, start)
-    return native.sums(queries, None, "ideal", declaration)
+    return native.sums(queries, None, "ideal_of_all", declaration)
