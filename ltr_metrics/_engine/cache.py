@@ -8,7 +8,6 @@ from typing import Any, TypeVar, cast
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
-_MISSING = object()
 
 
 class Cache:
@@ -31,11 +30,10 @@ def cached(function: F) -> F:
 
     @wraps(function)
     def look_up(owner: Cache, *arguments: Any) -> Any:
-        values = owner.__dict__.setdefault("_cache", {})
-        key = (function, *arguments)
-        if (value := values.get(key, _MISSING)) is _MISSING:
-            value = values[key] = function(owner, *arguments)
-        return value
+        values, key = owner.__dict__.setdefault("_cache", {}), (function, *arguments)
+        if key not in values:
+            values[key] = function(owner, *arguments)
+        return values[key]
 
     return cast("F", look_up)
 
@@ -46,7 +44,7 @@ def cached_newest(function: F) -> F:
     @wraps(function)
     def look_up(owner: Cache, thing: Any) -> Any:
         values = owner.__dict__.setdefault("_cache", {})
-        newest, value = values.get(function, (_MISSING, None))
+        newest, value = values.get(function, (None, None))
         if newest is not thing:
             value = function(owner, thing)
             values[function] = thing, value

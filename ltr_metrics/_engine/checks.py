@@ -25,7 +25,6 @@ AnyArray = npt.NDArray[Any]
 
 OF_COLUMNS = InPython(" Pass one column of it, or .ravel() if it has only one.")
 OF_LISTS = InPython(" If each entry is a query, concatenate them, and pass their lengths as group.")
-FLOAT64 = np.dtype(np.float64)
 LARGEST_EXACT_INTEGER = 2**53  # beyond it float64 merges neighbouring integers
 
 
@@ -67,8 +66,6 @@ def as_array(values: Any, name: str) -> AnyArray:
 
 def as_numbers(values: Any, name: str, n_rows: int | None = None) -> npt.NDArray[np.floating[Any]]:
     """Return a one-dimensional float array: float32 and float64 as they are, everything else as float64."""
-    if type(values) is np.ndarray and values.dtype is FLOAT64 and values.shape == (n_rows,):
-        return values  # as in each round of a loop
     array = as_vector(values, name, n_rows)
     if array.dtype in (np.float32, np.float64):
         return array.astype(array.dtype.newbyteorder("="), copy=False)

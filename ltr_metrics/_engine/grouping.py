@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Hashable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +12,6 @@ from ltr_metrics._engine.cache import Cache
 from ltr_metrics._engine.checks import (
     LARGEST_EXACT_INTEGER,
     AnyArray,
-    FloatArray,
     IntArray,
     as_numbers,
     as_vector,
@@ -23,22 +22,9 @@ from ltr_metrics._engine.checks import (
 from ltr_metrics._engine.ids import are_missing, id_texts, positions_by_text, refuse_ids_of_one_text, spelling_hint
 from ltr_metrics.errors import Argument, LtrTypeError, LtrValueError, one_line, warn
 
-
-class Grouping(NamedTuple):
-    """The rows of each query; queries in order of first appearance."""
-
-    ids: AnyArray
-    order: IntArray | None  # row numbers, query after query; None if the rows are in this order already
-    sizes: IntArray
-
-    @property
-    def starts(self) -> IntArray:
-        """Offset of the first row of each query among the rows in query order."""
-        return self.sizes.cumsum() - self.sizes
-
-    def sum(self, values: AnyArray) -> FloatArray:
-        """Sum one value per row over each query; the rows are in query order."""
-        return np.asarray(np.add.reduceat(values, self.starts, dtype=np.float64))
+# The ids of queries in order of first appearance; row numbers, query after query, or None if they are in this order
+# already; and the number of rows of each query.
+Grouping = tuple[AnyArray, IntArray | None, IntArray]
 
 
 def as_ids(values: Any, name: str, n_rows: int | None = None) -> AnyArray:
@@ -72,7 +58,7 @@ def _refuse_inexact_floats(ids: AnyArray, name: str) -> None:
         )
 
 
-def group_by_ids(ids: AnyArray) -> Grouping:
+def _group_by_ids(ids: AnyArray) -> Grouping:
     """Group rows by id, in any order."""
     is_object = ids.dtype == object
     # Find the runs of equal ids first: sorted input then costs one comparison per row, and the rest
@@ -84,14 +70,14 @@ def group_by_ids(ids: AnyArray) -> Grouping:
     if run_ids.dtype.kind not in "iu":
         _refuse_missing(run_ids, Argument("qid"), run_start)
     elif (run_ids[1:] > run_ids[:-1]).all():  # ascending ids: each run is a query
-        return Grouping(run_ids, None, run_size)
+        return run_ids, None, run_size
     names, run_code = _codes_by_first_appearance(run_ids, Argument("qid"))
     if run_ids.dtype.kind not in "iuU":  # different values of these kinds have different texts
         refuse_ids_of_one_text(names, Argument("qid"))
     if len(names) == len(run_start):
-        return Grouping(names, None, run_size)
+        return names, None, run_size
     sizes = np.bincount(run_code, weights=run_size).astype(np.intp)
-    return Grouping(names, np.argsort(np.repeat(run_code, run_size), kind="stable"), sizes)
+    return names, np.argsort(np.repeat(run_code, run_size), kind="stable"), sizes
 
 
 def _object_changes(ids: AnyArray) -> AnyArray:
@@ -167,7 +153,7 @@ def _codes_by_first_appearance(ids: AnyArray, name: str) -> tuple[AnyArray, IntA
     return distinct[by_appearance], position[inverse]
 
 
-def group_by_sizes(group: Any, n_rows: int) -> Grouping:
+def _group_by_sizes(group: Any, n_rows: int) -> Grouping:
     """Group rows by the sizes of the queries, whose rows follow each other."""
     sizes = as_group_sizes(group)
     total = sum(sizes.tolist())  # Python's integers do not overflow
@@ -177,7 +163,7 @@ def group_by_sizes(group: Any, n_rows: int) -> Grouping:
             "group must hold the sizes of the queries in row order, which add up to the number of rows: its "
             f"{len(sizes)} sizes add up to {total}, but there are {n_rows} rows.{remedy}"
         )
-    return Grouping(np.arange(len(sizes)), None, sizes)
+    return np.arange(len(sizes)), None, sizes
 
 
 def as_group_sizes(group: Any) -> IntArray:
@@ -243,16 +229,16 @@ def qid_to_group(qid: Any) -> IntArray:
     ids = as_ids(qid, "qid")
     if not len(ids):
         return np.zeros(0, dtype=np.intp)
-    grouping = group_by_ids(ids)
-    if grouping.order is not None:
-        offset = int(np.flatnonzero(np.diff(grouping.order) != 1)[0])
-        query = grouping.ids[np.searchsorted(grouping.sizes.cumsum(), offset, side="right")]
+    names, order, sizes = _group_by_ids(ids)
+    if order is not None:
+        offset = int(np.flatnonzero(np.diff(order) != 1)[0])
+        query = names[np.searchsorted(sizes.cumsum(), offset, side="right")]
         raise LtrValueError(
             "The rows of each query must be adjacent in qid, because sizes cannot describe scattered rows. The rows "
-            f"of query {query} stop at row {grouping.order[offset]} and go on later. Sort the rows by query first "
+            f"of query {query} stop at row {order[offset]} and go on later. Sort the rows by query first "
             "(order = np.argsort(qid, kind='stable'))."
         )
-    return grouping.sizes
+    return sizes
 
 
 def group_to_qid(group: Any) -> IntArray:
@@ -303,10 +289,8 @@ class GroupedRows(Cache):
     def __init__(self, n_rows: int, group: Any, **columns: Any) -> None:
         """Group rows by sizes, or by the column ``qid``; all columns must have one pandas index if they have any."""
         qid = columns["qid"]
-        self._shared_index: tuple[str, Any] | None = None  # name and index of the first pandas object
-        for name, index in refuse_different_indexes(**columns):
-            if self._shared_index is None and len(index) == n_rows:
-                self._shared_index = name, index
+        indexes = refuse_different_indexes(**columns)
+        self._shared_index = next((one for one in indexes if len(one[1]) == n_rows), None)  # with the column's name
         if (qid is None) == (group is None):
             raise LtrTypeError(
                 "Pass either qid (one id per row) or group (the sizes of the queries). Got "
@@ -315,17 +299,21 @@ class GroupedRows(Cache):
         if n_rows == 0:
             raise LtrValueError(Argument("y_true"), " must not be empty: there is no query to evaluate.")
         ids = None if qid is None else as_ids(qid, Argument("qid"), n_rows)
-        grouping = group_by_sizes(group, n_rows) if ids is None else group_by_ids(ids)
-        self.qid, self.order, self.sizes = grouping
-        self.starts = grouping.starts
+        self.qid, self.order, self.sizes = _group_by_sizes(group, n_rows) if ids is None else _group_by_ids(ids)
+        self.starts = self.sizes.cumsum() - self.sizes
         self.rows_are_queries = False
         self.n_rows = n_rows
         self.n_queries = len(self.sizes)
 
     @classmethod
+    def of_ids(cls, qid: AnyArray) -> GroupedRows:
+        """Return the rows with these query ids."""
+        return GroupedRows(len(qid), None, qid=qid)
+
+    @classmethod
     def of_queries(cls, qid: AnyArray) -> GroupedRows:
         """Return queries without their documents, one row each; an index then holds query ids."""
-        rows = GroupedRows(len(qid), None, qid=qid)
+        rows = cls.of_ids(qid)
         rows.rows_are_queries = True
         return rows
 

@@ -189,6 +189,9 @@ class LabelledQueries(GroupedRows):
 
         The first scores are compared with the labels. A warning is given if the two look swapped.
         """
+        is_plain = type(y_score) is np.ndarray and y_score.dtype == np.float64 and y_score.shape == (self.n_rows,)
+        if is_plain and not self.may_be_swapped:
+            return y_score  # as in each round of a loop
         if isinstance(y_score, Positions):
             raise LtrTypeError(
                 "y_score must be scores here, not Positions, which evaluate and compare take. Pass the positions "

@@ -22,10 +22,6 @@ class Ties(NamedTuple):
     size: IntArray
     start: IntArray  # offset of its first document among all ranked documents
 
-    def where(self, is_chosen: BoolArray) -> Ties:
-        """Return the ties of a mask."""
-        return Ties(*(values[is_chosen] for values in self))
-
     def sum(self, of_documents: AnyArray) -> AnyArray:
         """Sum a value of each ranked document over each tie."""
         if not len(self.start):
@@ -36,13 +32,8 @@ class Ties(NamedTuple):
 
     def spread(self, of_ties: AnyArray, of_documents: AnyArray) -> None:
         """Write a value of each tie to all of its documents."""
-        of_documents[self.documents()] = np.repeat(of_ties, self.size)
-
-    def documents(self) -> IntArray:
-        """Return the offsets of the documents of all ties, one tie after the other."""
-        offsets: IntArray = np.repeat(self.start - (np.cumsum(self.size) - self.size), self.size)
-        offsets += np.arange(len(offsets))
-        return offsets
+        offsets = np.repeat(self.start - (np.cumsum(self.size) - self.size), self.size)
+        of_documents[offsets + np.arange(len(offsets))] = np.repeat(of_ties, self.size)
 
 
 class Ranking(Cache):
@@ -108,10 +99,7 @@ class Ranking(Cache):
 
     def sums(self, declaration: native.Declaration) -> FloatArray:
         """Return what a metric declares, (cutoffs x queries), added up by the compiled core."""
-        values = np.empty((len(declaration.cutoffs), len(self.n_ranked)))
-        families = native.array_of([declaration.struct(range(len(values)))])
-        native.evaluate(self.queries, self._scores_of_rows, self._policy, families, values)
-        return values
+        return native.sums(self.queries, self._scores_of_rows, self._policy, declaration)
 
     @cached_property
     def query(self) -> IntArray:
@@ -141,8 +129,8 @@ class Ranking(Cache):
     @cached_property
     def mixed(self) -> Ties:
         """Ties of documents of different grades, which are in ascending order of grade."""
-        start = self.ties.start
-        return self.ties.where(self.grades[start] != self.grades[start + self.ties.size - 1])
+        is_mixed = self.grades[self.ties.start] != self.grades[self.ties.start + self.ties.size - 1]
+        return Ties(*(values[is_mixed] for values in self.ties))
 
     def values_of_grades(self, values: AnyArray) -> AnyArray:
         """Return the value of each document's grade, tied documents in some order.

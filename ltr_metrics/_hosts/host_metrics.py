@@ -46,8 +46,9 @@ class Plan:
         """Return means by their names in the log."""
         return {self.logged[name]: value for name, value in mean.items()}
 
+    @cached_property
     def directions(self) -> dict[str, bool]:
-        """Return whether higher is better, by name in the log."""
+        """Whether higher is better, by name in the log."""
         return {self.logged[str(metric)]: metric.higher_is_better for metric in self.request.metrics}
 
 
@@ -180,7 +181,7 @@ class WatchedMetric:
         """
         ours = {name: canonical for plan in plans for canonical, name in plan.logged.items() if name in logged}
         if self._metrics is None:
-            directions = [plan.directions()[self._asked] for plan in plans if self._asked in plan.directions()]
+            directions = [plan.directions[self._asked] for plan in plans if self._asked in plan.directions]
             return (self._asked, next(iter(directions), None)) if self._asked in logged else None
         (metric,) = self._metrics.plan(read_gain).request.metrics
         found = [name for name, canonical in ours.items() if canonical == str(metric)]

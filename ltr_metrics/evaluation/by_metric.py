@@ -27,6 +27,8 @@ class ByMetric(dict[str, V], Generic[V]):
         The canonical name of each name in the request.
     """
 
+    __slots__ = ("asked",)
+
     def __init__(self, values: Mapping[str, V] | Iterable[tuple[str, V]], asked: Mapping[str, str]) -> None:
         super().__init__(values)
         self.asked = asked

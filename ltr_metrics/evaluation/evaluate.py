@@ -9,15 +9,19 @@ from typing import Any
 
 import numpy as np
 
+from ltr_metrics._engine import native
 from ltr_metrics._engine.cache import cached_newest, once
-from ltr_metrics._engine.checks import BoolArray, FloatArray
+from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray
 from ltr_metrics._engine.positions import Positions
 from ltr_metrics._engine.queries import LabelledQueries
+from ltr_metrics._engine.ranking import Ranking
 from ltr_metrics._engine.threads import n_threads_for
 from ltr_metrics._engine.words import ConventionName, NoRelevant, TiePolicy, Unjudged
 from ltr_metrics.errors import Argument, LtrTypeError, LtrValueError, did_you_mean
-from ltr_metrics.evaluation.compute import compute_values
+from ltr_metrics.evaluation.by_metric import ByMetric
+from ltr_metrics.evaluation.families import Families, families_for
 from ltr_metrics.evaluation.fingerprint import Fingerprint
+from ltr_metrics.evaluation.means import means
 from ltr_metrics.evaluation.result import Evaluation, weights_above_0
 from ltr_metrics.evaluation.skill import SkillScale
 from ltr_metrics.metrics.conventions import Convention
@@ -163,21 +167,20 @@ class Queries(LabelledQueries):
             scores, has_position = y_score.as_scores(self)
             queries = self if has_position.all() else self.with_retrieved(has_position)
             return queries.evaluate_request(scores, request, n_threads)
-        scores, same = self.scores(y_score), _same_for_all_scores(self, request)
-        threads = n_threads_for(self.n_rows, n_threads)
-        values = compute_values(self, scores, request, threads)
+        scores, threads = self.scores(y_score), n_threads_for(self.n_rows, n_threads)
+        families, same = _same_for_all_scores(self, request)
+        values = _values(self, scores, request, families, threads)
         counted_as_one = _apply_no_relevant(self, values, request)
-        result = Evaluation.of_matrix(
-            request.names,
-            values,
-            request.asked,
-            n_threads=threads,
+        mean = means(values, same["weight"], threads)
+        if not all(map(math.isfinite, mean)):  # an infinite value makes its mean infinite or NaN
+            _refuse_infinite(self, request.names, values)
+        return Evaluation(
+            ByMetric(zip(request.names, mean, strict=True), request.asked),
+            ByMetric(zip(request.names, values, strict=True), request.asked),
             counted_as_one=counted_as_one,
             skill_scale=SkillScale.of(self, request),
             **same,
         )
-        _refuse_infinite(result)
-        return result
 
 
 def evaluate(
@@ -370,9 +373,9 @@ def queries_from(
 
 
 @cached_newest
-def _same_for_all_scores(queries: LabelledQueries, request: Request) -> dict[str, Any]:
-    """Have each metric check the labels, and return what all evaluations of a request have in common."""
-    for metric in request.one_per_family:
+def _same_for_all_scores(queries: LabelledQueries, request: Request) -> tuple[Families, dict[str, Any]]:
+    """Have each metric check the labels; return the families to compute, and fields that all evaluations share."""
+    for metric in request.metrics:  # a check is made once for a family
         try:
             once(metric.check, queries)
             if queries.weight is not None:
@@ -384,7 +387,7 @@ def _same_for_all_scores(queries: LabelledQueries, request: Request) -> dict[str
             raise
         if request.policy.convention == "default":
             once(metric.warn_of_labels, queries)
-    return {
+    return families_for(queries, request.metrics), {
         "qid": queries.qid,
         "n_documents": queries.n_documents,
         "n_relevant": queries.count_by_query(queries.grades >= 1),
@@ -397,13 +400,10 @@ def _same_for_all_scores(queries: LabelledQueries, request: Request) -> dict[str
     }
 
 
-def _refuse_infinite(result: Evaluation) -> None:
-    """Raise an error for an infinite value, which makes its mean infinite or NaN: only such metrics are searched."""
-    if all(map(math.isfinite, result.mean.values())):
-        return
-    for name, mean in result.mean.items():
-        if not math.isfinite(mean) and np.isinf(result.per_query[name]).any():
-            query = result.qid[int(np.isinf(result.per_query[name]).argmax())]
+def _refuse_infinite(queries: LabelledQueries, names: Sequence[str], matrix: FloatArray) -> None:
+    for name, values in zip(names, matrix, strict=True):
+        if np.isinf(values).any():
+            query = queries.qid[int(np.isinf(values).argmax())]
             raise LtrValueError(
                 f"The metric {name} must be finite, or NaN where it is undefined: it is infinite for query {query}."
             )
@@ -423,6 +423,21 @@ def _weights(queries: LabelledQueries, request: Request) -> FloatArray | None:
             "Scale the weights down."
         )
     return weight
+
+
+def _values(
+    queries: LabelledQueries, scores: AnyArray, request: Request, families: Families, n_threads: int
+) -> FloatArray:
+    """Return one value per query for each metric, (metrics x queries), NaN if undefined."""
+    values = np.empty((len(request.metrics), queries.n_queries))
+    declared, own = families
+    if len(declared):
+        native.evaluate(queries, scores, request.policy.ties, declared, values, n_threads=n_threads)
+    if own:
+        ranking = Ranking(queries, scores, request.policy.ties, n_threads)
+        for (metric,), _, (position,) in own:  # a family of one
+            values[position] = metric.values(ranking)
+    return values
 
 
 def _apply_no_relevant(queries: LabelledQueries, matrix: FloatArray, request: Request) -> dict[str, BoolArray]:

@@ -21,17 +21,15 @@ LEAST_EXPONENT = -1074  # the smallest positive float64 is 2 ** -1074
 
 def mean(values: FloatArray, weight: FloatArray | None) -> float:
     """Return the weighted mean, m = sum(w_i x_i) / sum(w_i); NaN if the weights sum to 0."""
-    return means_and_undefined(values[None], weight)[0][0]
+    return means(values[None], weight)[0]
 
 
-def means_and_undefined(
-    values: FloatArray, weight: FloatArray | None, n_threads: int = 1
-) -> tuple[list[float], list[int]]:
-    """Return the weighted mean of each row of a matrix, (metrics x queries), and how many queries have no value."""
+def means(values: FloatArray, weight: FloatArray | None, n_threads: int = 1) -> list[float]:
+    """Return the weighted mean of each row of a matrix, (metrics x queries)."""
     if weight is None:
         return native.means(values, n_threads)
     with np.errstate(invalid="ignore"):  # of infinite values, which are refused later
-        return [_weighted(row, weight) for row in values], np.count_nonzero(np.isnan(values), axis=1).tolist()
+        return [_weighted(row, weight) for row in values]
 
 
 def _weighted(values: FloatArray, weight: FloatArray) -> float:

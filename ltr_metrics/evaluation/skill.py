@@ -21,7 +21,7 @@ from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics._engine.ranking import Ranking
 from ltr_metrics._engine.threads import n_threads_for
 from ltr_metrics.errors import Argument, LtrError, LtrValueError
-from ltr_metrics.evaluation.compute import declared_families
+from ltr_metrics.evaluation.families import families_for
 from ltr_metrics.evaluation.means import mean
 from ltr_metrics.evaluation.rounding import SAME
 from ltr_metrics.metrics.base import Metric, RankMetric
@@ -150,7 +150,7 @@ def _scale_of(queries: LabelledQueries, request: Request) -> ScaleValues:
     declared, functions = families_of(metrics)
     reasons: dict[int, str] = {}
     if declared:
-        native.evaluate(queries, None, "random", declared_families(queries, metrics), chance, threads)
+        native.evaluate(queries, None, "random", families_for(queries, metrics)[0], chance, threads)
         _write_ideals(queries, declared, ideal, reasons, threads)
     for family in functions:
         for metric, position in zip(family.metrics, family.positions, strict=True):
@@ -205,10 +205,8 @@ def _ends_of_function(queries: LabelledQueries, metric: Metric) -> tuple[FloatAr
     if is_function_of_user(metric):
         return over_all_orders(metric, queries)
     merits = np.append(0.0, merits_of_grades(metric, queries))[queries.grade_index]
-    chance, ideal = np.empty(queries.n_queries), np.empty(queries.n_queries)
-    metric.write_values(Ranking(queries, np.zeros(queries.n_rows), "mean"), [metric.cutoff], [chance])
-    metric.write_values(Ranking(queries, merits, "stable"), [metric.cutoff], [ideal])
-    return chance, ideal
+    chance = metric.values(Ranking(queries, np.zeros(queries.n_rows), "mean"))
+    return chance, metric.values(Ranking(queries, merits, "stable"))
 
 
 # -- the skill --------------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from ltr_metrics._engine.checks import (
     require_fraction,
     take_rows,
 )
-from ltr_metrics._engine.grouping import as_ids, group_by_ids
+from ltr_metrics._engine.grouping import GroupedRows, as_ids
 from ltr_metrics.errors import LtrValueError
 
 if TYPE_CHECKING:
@@ -162,15 +162,14 @@ def train_test_split(
     n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
     if n_rows != len(ids):
         raise LtrValueError(f"X must have one row for each entry of qid: got {n_rows} rows and {len(ids)} ids.")
-    grouping = group_by_ids(ids)
-    n_queries = len(grouping.sizes)
+    grouping = GroupedRows.of_ids(ids)
+    n_queries = grouping.n_queries
     if n_queries < 2:
         raise LtrValueError(f"A split by whole queries needs at least 2 queries. Got {n_queries}.")
     n_test = min(max(1, round(test_size * n_queries)), n_queries - 1)
     in_test = np.zeros(n_queries, dtype=np.bool_)
     in_test[np.random.default_rng(random_state).permutation(n_queries)[:n_test]] = True
-    is_test = np.empty(len(ids), dtype=np.bool_)
-    is_test[slice(None) if grouping.order is None else grouping.order] = np.repeat(in_test, grouping.sizes)
+    is_test = in_test[grouping.query_of_rows()]
     sides = np.flatnonzero(~is_test), np.flatnonzero(is_test)
     train_X, test_X, train_y, test_y = (take_rows(table, rows) for table in (X, y) for rows in sides)
     return train_X, test_X, train_y, test_y, ids[sides[0]], ids[sides[1]]

@@ -149,20 +149,20 @@ def _values_by_query(metric: Metric, queries: LabelledQueries) -> Iterable[Any]:
         rows_by_kind.append(rows[of_query][np.argsort(kind[of_query], kind="stable")])
         orders.append(all_orders(counts) if counts else iter([[]]))
     values: list[list[float]] = [[] for _ in n]
-    scores, value = np.zeros(queries.n_rows), np.empty(len(n))
+    scores = np.zeros(queries.n_rows)
     is_new = np.ones(len(n), dtype=np.bool_)
     while True:
         _write_next(orders, rows_by_kind, scores, is_new)
         if not is_new.any():
             return values
-        _write_values(metric, _OrdersOnly(queries, scores, "stable"), value)
+        value = _values(metric, _OrdersOnly(queries, scores, "stable"))
         for query in np.flatnonzero(is_new).tolist():
             values[query].append(float(value[query]))
 
 
-def _write_values(metric: Metric, ranking: Ranking, value: FloatArray) -> None:
+def _values(metric: Metric, ranking: Ranking) -> FloatArray:
     try:
-        metric.write_values(ranking, [metric.cutoff], [value])
+        return np.broadcast_to(metric.values(ranking), len(ranking.n_ranked))
     except LtrError:
         raise
     except Exception as error:

@@ -248,8 +248,7 @@ class NDCG(DCG):
             )
 
     def divisor(self, queries: LabelledQueries, k: int | None) -> FloatArray:
-        ideal: FloatArray = self._ideals(queries, [k])[0]
-        return ideal
+        return np.asarray(self._ideals(queries, [k])[0])
 
     def divisors(self, queries: LabelledQueries, cutoffs: Sequence[int | None]) -> FloatArray:
         is_own = type(self).divisor is not NDCG.divisor
@@ -257,32 +256,24 @@ class NDCG(DCG):
 
     def _ideals(self, queries: LabelledQueries, cutoffs: Sequence[int | None]) -> FloatArray:
         """Return the ideal DCG of each cutoff and query, NaN where it is 0."""
-        ideals = self._slots(queries, cutoffs) if self.ideal == "slots" else self._ideal_sums(queries, cutoffs)
-        ideals = np.where(ideals > 0, ideals, np.nan)
-        if self.short == "zero":
-            depths = np.array([[0 if k is None else k] for k in cutoffs])
-            ideals[(queries.n_retrieved < depths) & ~np.isnan(ideals)] = np.inf
-        return ideals
-
-    def _ideal_sums(self, queries: LabelledQueries, cutoffs: Sequence[int | None]) -> FloatArray:
-        longest = int(queries.sizes.max())
-        depths = [longest if k is None or self.ideal == "all" else min(k, longest) for k in cutoffs]
-        limit = np.maximum(queries.n_retrieved, 1) if self.ideal == "shown" else None
-        by_rank = self._discounts_of_ideal(queries, max(depths))
-        return ideal_sums(queries, self.declared("by_grade", queries), depths, by_rank, limit)
-
-    def _slots(self, queries: LabelledQueries, cutoffs: Sequence[int | None]) -> FloatArray:
-        depths = [k for k in cutoffs if k is not None]  # which all are
-        by_rank = self._discounts_of_ideal(queries, max(depths))
-        slots = np.cumsum(np.broadcast_to(by_rank, (*by_rank.shape[:-1], max(depths))), axis=-1)
-        has_gain = queries.highest(self.declared("by_grade", queries)) > 0
-        return np.array([np.where(has_gain, slots[..., k - 1], 0.0) for k in depths])
-
-    def _discounts_of_ideal(self, queries: LabelledQueries, depth: int) -> FloatArray:
-        by_rank: FloatArray = self.declared("by_rank", queries, depth)
+        has_slots, longest = self.ideal == "slots", int(queries.sizes.max())
+        depths = [longest if k is None or self.ideal == "all" else k for k in cutoffs]
+        depth = max(depths) if has_slots else min(max(depths), longest)
+        by_grade, by_rank = self.declared("by_grade", queries), self.declared("by_rank", queries, depth)
         if (by_rank < 0).any() or (by_rank.ndim == 1 and len(by_rank) != depth):
             raise LtrValueError(
                 f"{type(self).__name__}.by_rank must be at least 0 and have a value for each rank, or for each query "
                 f"and rank, because the ideal DCG needs it. Got the shape {by_rank.shape} and {by_rank.min():g}."
             )
-        return by_rank
+        if has_slots:
+            slots = np.broadcast_to(by_rank, (*by_rank.shape[:-1], depth)).cumsum(axis=-1)
+            has_gain = queries.highest(by_grade) > 0
+            ideals = np.array([np.where(has_gain, slots[..., k - 1], 0.0) for k in depths])
+        else:
+            limit = np.maximum(queries.n_retrieved, 1) if self.ideal == "shown" else None
+            ideals = ideal_sums(queries, by_grade, depths, by_rank, limit)
+        ideals = np.where(ideals > 0, ideals, np.nan)
+        if self.short == "zero":
+            is_short = queries.n_retrieved < np.array([[k or 0] for k in cutoffs])
+            ideals[is_short & ~np.isnan(ideals)] = np.inf
+        return ideals

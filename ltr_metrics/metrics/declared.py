@@ -1,4 +1,16 @@
-"""What the methods of a metric declare: the shape and the domain of each, checked when it is first used."""
+"""What the methods of a metric declare: kinds of sums, and shapes and domains, which are checked when first used.
+
+===========  =======================================================  ===========================
+kind         what a rank adds (g is the grade there)                  metrics
+===========  =======================================================  ===========================
+gains        by_grade[g] x by_rank[rank]                              CG, DCG, NDCG, precision, ...
+precisions   (sum of by_grade so far if by_grade[g] > 0) / by_rank    MAP, Q-measure
+cascade      P(the user stops here) x by_rank[rank], where by_grade   ERR, PFound, MRR, hit
+             has P(the user stops at a document that is reached)
+===========  =======================================================  ===========================
+
+What ties do to each of them is said by the three functions of these names in ``_engine/core.cpp``.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +18,15 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ltr_metrics._engine.checks import AnyArray, FloatArray
+from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray
 from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 
+Kind = Literal["gains", "precisions", "cascade"]
 Declared = Literal[
     "by_grade", "by_row", "by_rank", "scale", "divisor", "gains", "discounts", "relevant", "n_relevant"
 ]  # fmt: skip
 MAY_BE_UNDEFINED = ("divisor", "n_relevant")  # NaN for a query on which the metric is undefined
-PER_QUERY = ("scale", *MAY_BE_UNDEFINED)
-WORDS = dict.fromkeys(("by_grade", "gains", "relevant"), "one value for each distinct grade, an array of shape")
-WORDS |= dict.fromkeys(PER_QUERY, "one number, or one for each query, an array of shape")
-WORDS |= {"by_row": "one value for each row, an array of shape"}
-PER_RANK = (
-    "one number, or one for each rank, for each query and rank, or for each rank of each query, query after query"
-)
 
 
 def checked(
@@ -47,10 +53,10 @@ def checked(
         array = np.asarray(values, dtype=np.float64, order="C")  # as the compiled core reads it
     except (TypeError, ValueError):
         raise LtrTypeError(f"{what} must return numbers. Got {values!r}.") from None
-    shapes = _shapes(name, queries, argument)
+    what_it_has, shapes = _shapes(name, queries, argument)
     if array.shape not in shapes:
         allowed = " or ".join(map(str, shapes))
-        raise LtrValueError(f"{what} must return {WORDS.get(name, PER_RANK)}: {allowed}. Got the shape {array.shape}.")
+        raise LtrValueError(f"{what} must return {what_it_has}: {allowed}. Got the shape {array.shape}.")
     if name == "relevant":
         if not np.isin(array, (0.0, 1.0)).all():
             raise LtrValueError(f"{what} must return True or False for each distinct grade. Got {values!r}.")
@@ -62,15 +68,16 @@ def checked(
     return array
 
 
-def _shapes(name: Declared, queries: LabelledQueries, depth: int | None) -> list[tuple[int, ...]]:
+def _shapes(name: Declared, queries: LabelledQueries, depth: int | None) -> tuple[str, list[tuple[Any, ...]]]:
+    """Return what a method has a value for, in words, and the shapes that it may return."""
     if name in ("by_grade", "gains", "relevant"):
-        return [(len(queries.grades),)]
+        return "one value for each distinct grade, an array of shape", [(len(queries.grades),)]
     if name == "by_row":
-        return [(queries.n_rows,)]
-    if name in PER_QUERY:
-        return [(), (queries.n_queries,)]
-    assert depth is not None
-    return [(), (depth,), (queries.n_queries, depth), (queries.n_rows,)]
+        return "one value for each row, an array of shape", [(queries.n_rows,)]
+    if name in ("scale", "divisor", "n_relevant"):
+        return "one number, or one for each query, an array of shape", [(), (queries.n_queries,)]
+    of_ranks = "for each rank, for each query and rank, or for each rank of each query, query after query"
+    return f"one number, or one {of_ranks}", [(), (depth,), (queries.n_queries, depth), (queries.n_rows,)]
 
 
 def refuse_outside_domain(
@@ -89,33 +96,39 @@ def refuse_outside_domain(
     queries : LabelledQueries
         All queries.
     """
+
+    def require(is_right: BoolArray, values: FloatArray, rule: str) -> None:
+        if not is_right.all():
+            at = int(np.where(is_right, -1, abs(values - 0.5)).argmax())  # the farthest one from 0 to 1
+            grade = queries.grades[at]
+            where = f"grade {grade:g}, first at {queries.first_row_of_grade(grade)}"
+            raise LtrValueError(f"{what}.by_grade must {rule}. Got {values[at]:g} for {where}.")
+
     if kind.startswith("precisions"):
-        if (by_grade < 0).any():
-            raise LtrValueError(
-                f"{what}.by_grade must be at least 0 for KIND='precisions', where a document counts if its value is "
-                f"above 0. Got {_at_grade(by_grade, by_grade.argmin(), queries)}."
-            )
-        if kind == "precisions_by_hits" and not np.isin(by_grade, (0.0, 1.0)).all():
-            index = int(np.argmin(np.isin(by_grade, (0.0, 1.0))))
-            raise LtrValueError(
-                f"{what}.by_grade must be 0 or 1 with denominator=hits, which counts relevant documents. "
-                f"Got {_at_grade(by_grade, index, queries)}."
-            )
+        counts = "where a document counts if its value is above 0"
+        require(by_grade >= 0, by_grade, f"be at least 0 for KIND='precisions', {counts}")
+        if kind == "precisions_by_hits":
+            rule = "be 0 or 1 with denominator=hits, which counts relevant documents"
+            require(np.isin(by_grade, (0.0, 1.0)), by_grade, rule)
         if (by_rank <= 0).any():
             raise LtrValueError(
                 f"{what}.by_rank must be above 0 for KIND='precisions', which divides by it. Got {by_rank.min():g}."
             )
     if kind == "cascade":
-        rule = f"{what}.by_grade must hold probabilities, from 0 to 1, for KIND='cascade'"
-        stop = queries.highest(by_grade) * scale if scale.ndim else by_grade * scale
-        if by_grade.min() < 0 or (stop.max() > 1 and not scale.ndim):
-            index = int(by_grade.argmin() if by_grade.min() < 0 else stop.argmax())
-            raise LtrValueError(f"{rule}. Got {_at_grade(by_grade if by_grade.min() < 0 else stop, index, queries)}.")
-        if stop.max() > 1 or scale.min() < 0:
-            query = int(stop.argmax() if stop.max() > 1 else scale.argmin())
-            raise LtrValueError(f"{rule}, after scale. The highest of query {queries.qid[query]} is {stop[query]:g}.")
+        rule = "hold probabilities, from 0 to 1, for KIND='cascade'"
+        stop = by_grade if scale.ndim else by_grade * scale
+        require((stop >= 0) & ((stop <= 1) | bool(scale.ndim)), stop, rule)
+        highest = queries.highest(by_grade) * scale if scale.ndim else stop
+        if highest.max() > 1 or scale.min() < 0:
+            query = int(highest.argmax() if highest.max() > 1 else scale.argmin())
+            of_query = f"The highest of query {queries.qid[query]} is {highest[query]:g}."
+            raise LtrValueError(f"{what}.by_grade must {rule}, after scale. {of_query}")
 
 
-def _at_grade(by_grade: FloatArray, index: Any, queries: LabelledQueries) -> str:
-    grade = queries.grades[index]
-    return f"{by_grade[index]:g} for grade {grade:g}, first at {queries.first_row_of_grade(grade)}"
+def by_rank_of_queries(by_rank: AnyArray, queries: LabelledQueries, depth: int) -> tuple[FloatArray, AnyArray | None]:
+    """Return the values by rank as a flat array, and where those of each query begin; None if all share them."""
+    if by_rank.ndim == 2:
+        return by_rank.ravel(), np.arange(queries.n_queries) * depth
+    if by_rank.ndim and len(by_rank) != depth:  # query after query
+        return by_rank, queries.starts
+    return np.array(np.broadcast_to(by_rank, depth)), None

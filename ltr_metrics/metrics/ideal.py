@@ -77,6 +77,5 @@ def ideal_sums(
         start = row * depth if start is None else start
     ones = np.ones((len(depths), queries.n_queries))
     flat = np.array(of_rank, dtype=np.float64).ravel()
-    return native.ideal_sums(
-        queries, Declaration("gains", depths, with_padding_value(by_grade), None, flat, ones, start)
-    )
+    declaration = Declaration("gains", depths, with_padding_value(by_grade), None, flat, ones, start)
+    return native.sums(queries, None, "ideal", declaration)

@@ -76,23 +76,20 @@ class PairAccuracy(Metric):
         return "pairs" if self.average == "micro" else "queries"
 
     def query_weight(self, queries: LabelledQueries) -> FloatArray | None:
-        return _pairs_of_different_grade(queries) if self.average == "micro" else None
+        return pairs_of_different_grade(queries) if self.average == "micro" else None
 
     def values(self, ranking: Ranking) -> FloatArray:
-        pairs = _count_pairs(ranking)
-        of_different_grade = _nan_if_zero(pairs.all - pairs.equal_grade)
+        pairs, of_different_grade = _count_pairs(ranking), pairs_of_different_grade(ranking.queries)
         open_ = of_different_grade - pairs.right - pairs.wrong
-        return np.asarray((pairs.right + self.tied * open_) / of_different_grade)
+        return np.asarray((pairs.right + self.tied * open_) / _nan_if_zero(of_different_grade))
 
 
 @cached
-def _pairs_of_different_grade(queries: LabelledQueries) -> FloatArray:
+def pairs_of_different_grade(queries: LabelledQueries) -> FloatArray:
     """Return the number of pairs of ranked documents of each query that differ in grade."""
-    n = queries.n_retrieved.astype(np.int64)
-    query = np.repeat(np.arange(len(n)), n)
+    query = np.repeat(np.arange(queries.n_queries), queries.n_retrieved)
     grade = queries.grade_index if queries.ranked_rows is None else queries.grade_index[queries.ranked_rows]
-    by_query = np.sort(query * (len(queries.grades) + 1) + grade)
-    return (n * (n - 1) // 2 - _pairs_within(query, by_query, len(n))).astype(np.float64)
+    return _pairs_that_differ(query, np.sort(query * (len(queries.grades) + 1) + grade), queries.n_retrieved)
 
 
 class Kendall(Metric):
@@ -126,11 +123,11 @@ class Kendall(Metric):
     ALIASES: ClassVar[dict[str, dict[str, Any]]] = {"tau": {}}
 
     def values(self, ranking: Ranking) -> FloatArray:
-        pairs = _count_pairs(ranking)
-        of_different_grade = _nan_if_zero(pairs.all - pairs.equal_grade)
-        of_different_score = np.maximum(pairs.all - pairs.equal_score, 1)  # without any, C - D is 0
+        pairs, of_different_grade = _count_pairs(ranking), pairs_of_different_grade(ranking.queries)
+        run = _runs(ranking.query, ranking.scores)
+        of_different_score = np.maximum(_pairs_that_differ(ranking.query, run, ranking.n_ranked), 1)  # else C - D is 0
         # One root of the product is exact if both are equal, so a perfect ranking is exactly 1.
-        tau = (pairs.right - pairs.wrong) / np.sqrt(of_different_grade * of_different_score)
+        tau = (pairs.right - pairs.wrong) / np.sqrt(_nan_if_zero(of_different_grade) * of_different_score)
         return np.asarray(np.clip(tau, -1, 1))
 
 
@@ -164,31 +161,20 @@ class Spearman(Metric):
     ALIASES: ClassVar[dict[str, dict[str, Any]]] = {"rho": {}}
 
     def values(self, ranking: Ranking) -> FloatArray:
-        query, run, grade = _documents_of(ranking)
-        n = ranking.n_ranked
-        by_grade = np.lexsort((-grade, query))
-        same = _runs(query[by_grade], grade[by_grade])
+        query, n = ranking.query, ranking.n_ranked
+        by_grade = np.lexsort((-ranking.grades, query))  # in which each query has the same places
         y = np.empty(len(query))
-        y[by_grade] = _middles(query[by_grade], same, n)
-        s = _middles(query, run, n)
-        yy, ys, ss = (_sums(query, values, len(n)) for values in (y * y, y * s, s * s))
+        y[by_grade] = _middles(query, _runs(query, ranking.grades[by_grade]), n)
+        s = _middles(query, _runs(query, ranking.scores), n)
+        yy, ys, ss = (ranking.sum_by_query(values) for values in (y * y, y * s, s * s))
         rho = ys / np.sqrt(_nan_if_zero(yy) * np.where(ss > 0, ss, 1))
         return np.asarray(np.clip(rho, -1, 1))
 
 
-def _documents_of(ranking: Ranking) -> tuple[IntArray, IntArray, AnyArray]:
-    """List all ranked documents, query after query and by rank: query, run of equal scores, grade index."""
-    run = _runs(ranking.query, ranking.scores)
-    return ranking.query, run, ranking.grades.astype(np.intp)
-
-
 class Pairs(NamedTuple):
-    """Numbers of pairs of ranked documents of each query."""
+    """Numbers of pairs of ranked documents of each query that differ in grade and in score."""
 
-    all: IntArray
-    equal_grade: IntArray
-    equal_score: IntArray
-    right: IntArray  # of different grade and score, the better one above
+    right: IntArray  # the better one above
     wrong: IntArray
 
 
@@ -201,9 +187,9 @@ def _count_pairs(ranking: Ranking) -> Pairs:
     above it in an earlier run of equal scores (right pairs), and a 1 counts the zeros (wrong
     pairs).
     """
-    query, run, grade = documents = _documents_of(ranking)
-    n = ranking.n_ranked.astype(np.int64)
-    right, wrong = np.zeros_like(n), np.zeros_like(n)
+    query, run, grade = ranking.query, _runs(ranking.query, ranking.scores), ranking.grades.astype(np.intp)
+    n = len(ranking.n_ranked)
+    right, wrong = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
     for bit in reversed(range(int(grade.max(initial=0)).bit_length())):
         group = _runs(query, grade >> (bit + 1))
         same_score = _runs(group, run)
@@ -211,21 +197,17 @@ def _count_pairs(ranking: Ranking) -> Pairs:
         for counted, chosen in ((right, one), (wrong, 1 - one)):
             above = np.cumsum(chosen) - chosen
             above = _first_of(above, same_score) - _first_of(above, group)
-            counted += np.bincount(query, weights=above * (1 - chosen), minlength=len(n)).astype(np.int64)
+            counted += np.bincount(query, weights=above * (1 - chosen), minlength=n).astype(np.int64)
         order = np.lexsort((one, group))  # stable: by rank within the next bit's groups
         query, run, grade = query[order], run[order], grade[order]
-    query, run, grade = documents
-    grades = np.sort(query * (len(ranking.queries.grades) + 1) + grade)
-    return Pairs(
-        n * (n - 1) // 2, _pairs_within(query, grades, len(n)), _pairs_within(query, run, len(n)), right, wrong
-    )
+    return Pairs(right, wrong)
 
 
-def _pairs_within(query: IntArray, label: IntArray, n_queries: int) -> IntArray:
-    """Count the pairs of one label of each query, whose equal labels are neighbours."""
+def _pairs_that_differ(query: IntArray, label: IntArray, n: IntArray) -> FloatArray:
+    """Count the pairs of different labels of each query of n documents, whose equal labels are neighbours."""
     size = np.bincount(_runs(query, label))
     of_run = query[np.cumsum(size) - size]
-    return np.bincount(of_run, weights=size * (size - 1.0) / 2, minlength=n_queries).astype(np.int64)
+    return n * (n - 1.0) / 2 - np.bincount(of_run, weights=size * (size - 1.0) / 2, minlength=len(n))
 
 
 def _middles(query: IntArray, run: IntArray, n: IntArray) -> FloatArray:
@@ -233,15 +215,6 @@ def _middles(query: IntArray, run: IntArray, n: IntArray) -> FloatArray:
     size = np.bincount(run)
     above = _first_of(np.arange(len(query)), run) - _first_of(np.arange(len(query)), query)
     return np.asarray(n[query] - 2.0 * above - size[run])
-
-
-def _sums(query: IntArray, values: FloatArray, n_queries: int) -> FloatArray:
-    """Sum over each query with reduceat: bincount loses digits over a million documents."""
-    sums = np.zeros(n_queries)
-    begins = np.flatnonzero(np.diff(query, prepend=-1))
-    if begins.size:
-        sums[query[begins]] = np.add.reduceat(values, begins)
-    return sums
 
 
 def _runs(*labels: AnyArray) -> IntArray:

@@ -1,7 +1,7 @@
 """Metrics of your own: `as_metric`, which makes a function a metric, and what every metric must fulfil.
 
-A function is called in a loop over queries in plain Python: simple, and slower than metrics that
-process blocks.
+A function is called in a loop over queries in plain Python: simple, and slower than what a metric
+declares, which the compiled core adds up.
 """
 
 from __future__ import annotations
@@ -23,8 +23,7 @@ from ltr_metrics._engine.ranking import Ranking
 from ltr_metrics.errors import Argument, LtrTypeError, LtrValueError, naming, one_line
 from ltr_metrics.metrics.all_metrics import BY_NAME, METRICS
 from ltr_metrics.metrics.base import Metric, RankMetric, is_own, spell
-from ltr_metrics.metrics.declared import Declared
-from ltr_metrics.metrics.kinds import Kind
+from ltr_metrics.metrics.declared import Declared, Kind
 from ltr_metrics.metrics.other_names import other_name_hint
 
 DECLARATIONS = ("KIND", "sums", "values", *get_args(Declared))  # what a class can say of its values

@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ltr_metrics._engine import native
 from ltr_metrics._engine.checks import FloatArray
-from ltr_metrics._engine.native import accumulate, ideal_grades
 from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics.metrics.base import RankMetric, number, parameter
+from ltr_metrics.metrics.declared import Kind
 from ltr_metrics.metrics.gains import GAINS, Gain, GainMetric, refuse_falling
-from ltr_metrics.metrics.kinds import Kind
 from ltr_metrics.metrics.relevance import BinaryMetric
 
 
@@ -95,8 +95,9 @@ class QMeasure(GainMetric, BinaryMetric, RankMetric):
     def by_rank(self, queries: LabelledQueries, depth: int) -> FloatArray:
         """Return i + beta cg*(i) at the ranks i = 1, 2, ... of each query, query after query."""
         by_grade = self.declared("by_grade", queries)
-        terms = np.append(1.0, np.where(by_grade > 0, by_grade, 1.0)).take(ideal_grades(queries))  # 1 + beta g, or 1
-        return accumulate(terms, queries.starts)
+        # A relevant document adds 1 + beta g, and any other one adds 1.
+        terms = np.append(1.0, np.where(by_grade > 0, by_grade, 1.0))[native.rank(queries, None, "ideal").grades]
+        return native.accumulate(terms, queries.starts)
 
     def divisor(self, queries: LabelledQueries, k: int | None) -> FloatArray:
         n_relevant = self.declared("n_relevant", queries)

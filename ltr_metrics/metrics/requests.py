@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
@@ -78,16 +78,6 @@ class Request:
     def lower_is_better(self) -> frozenset[str]:
         """Canonical names of the metrics where lower is better."""
         return frozenset(str(metric) for metric in self.metrics if not metric.higher_is_better)
-
-    @cached_property
-    def families(self) -> tuple[list[Family], list[Family]]:
-        """The families of metrics that the compiled core adds up, and those that are functions of rankings."""
-        return families_of(self.metrics)
-
-    @cached_property
-    def one_per_family(self) -> list[Metric]:
-        """The first metric of each family: checks do not depend on the cutoff."""
-        return [family.metrics[0] for families in self.families for family in families]
 
     @property
     def needed_columns(self) -> tuple[str, ...]:
@@ -168,20 +158,20 @@ def by_name(metrics: Iterable[Metric]) -> dict[str, Metric]:
 
 def resolve_once(metrics: Metrics | None = None, **options: Any) -> Request:
     """Return the same as `resolve`, but the same object for the same words, because loops ask again and again."""
-    asked = metrics if type(metrics) is tuple else None if metrics is None else tuple(listed(metrics))
-    words = (*(asked or ()), options.get("convention"), options.get("ties"))
-    is_kept = set(map(type, words)) <= {str, type(None)}
-    return (_kept if is_kept and isinstance(options.get("no_relevant"), Hashable) else resolve)(asked, **options)
+    asked = None if metrics is None else tuple(listed(metrics))
+    are_words = set(map(type, (*(asked or ()), *options.values()))) <= _WORDS
+    return (_kept if are_words else resolve)(asked, **options)
 
 
-_kept = lru_cache(maxsize=100, typed=True)(resolve)  # typed, because no_relevant=False is an error and 0 is not
+_WORDS = {str, int, float, type(None)}
+_kept = lru_cache(maxsize=100)(resolve)
 
 
 def listed(metrics: Metrics) -> list[OneMetric]:
     """Return the metrics that were asked for, one or several, as a list."""
     if isinstance(metrics, (str, Metric)) or callable(metrics):
         return [metrics]
-    if not isinstance(metrics, Iterable):
+    if not hasattr(metrics, "__iter__"):
         raise LtrTypeError(Argument("metrics"), f" must be a name, a metric, or several of them. Got {metrics!r}.")
     return list(metrics)
 

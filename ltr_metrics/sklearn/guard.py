@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 from ltr_metrics._engine.checks import AnyArray
-from ltr_metrics._engine.grouping import Grouping, group_by_ids
+from ltr_metrics._engine.grouping import GroupedRows
 from ltr_metrics._engine.ids import id_texts
 from ltr_metrics._engine.words import PartOfSearch
 from ltr_metrics.errors import LtrValueError, warn
@@ -31,10 +31,9 @@ class Extents(dict[Any, Extent]):
         self.from_X = from_X  # whether the ids come from a column of X, which the steps before a ranker may change
 
     @classmethod
-    def of(cls, grouping: Grouping, labels: AnyArray, *, from_X: bool = False) -> Extents:
-        """Return the extents of queries, given labels in the order of the rows."""
-        sums = grouping.sum(labels if grouping.order is None else labels[grouping.order])
-        return cls(grouping.ids, grouping.sizes, sums, from_X=from_X)
+    def of(cls, rows: GroupedRows, labels: AnyArray, *, from_X: bool = False) -> Extents:
+        """Return the extents of the queries of rows with labels."""
+        return cls(rows.qid, rows.sizes, rows.sum_by_query(labels), from_X=from_X)
 
 
 def column_of_ranker(estimator: Any) -> str | int | None:
@@ -57,7 +56,7 @@ def part_of(estimator: Any, X: Any, queries: Queries, labels: AnyArray) -> PartO
     fitted = getattr(steps.last, "queries_", None)
     if not isinstance(fitted, Extents):
         return None
-    scored = Extents(queries.qid, queries.sizes, queries.sum_by_query(labels))
+    scored = Extents.of(queries, labels)
     if fitted.from_X and steps.pipelines:
         scored = _extents_after_steps(steps, X, labels, queries.n_queries)
     by_text = dict(zip(id_texts(fitted), fitted.values(), strict=True))
@@ -97,7 +96,7 @@ def warn_of_ids_as_a_feature(estimator: Any, X: Any, column: str | int) -> None:
 
 def _extents_after_steps(steps: Steps, X: Any, labels: AnyArray, n_queries: int) -> Extents:
     """Return the queries as the ranker sees them: a scaler scales their column too."""
-    extents = Extents.of(group_by_ids(steps.last.queries_in(steps.transform(X))), labels)
+    extents = Extents.of(GroupedRows.of_ids(steps.last.queries_in(steps.transform(X))), labels)
     if len(extents) != n_queries:
         raise LtrValueError(
             f"The steps before QueryRanker make {len(extents)} queries of {n_queries}, since they change the column "

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ltr_metrics._engine.checks import AnyArray, refuse_different_indexes
-from ltr_metrics._engine.grouping import group_by_ids
+from ltr_metrics._engine.grouping import GroupedRows
 from ltr_metrics._hosts.host_data import finite_numbers
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.metrics.requests import Metrics
@@ -241,7 +241,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         rows = {"X": features, "y": y}
         if fit_params.get("sample_weight") is not None:
             fit_params["sample_weight"] = as_weights(fit_params["sample_weight"])
-        grouping, labels = group_by_ids(ids), finite_numbers(y, "y", remedy=" Drop the rows that have no label.")
+        grouping, labels = GroupedRows.of_ids(ids), finite_numbers(y, "y", remedy=" Drop the rows that have no label.")
         estimator = clone_sharing_callbacks(self.estimator)
         steps = Steps(estimator)
         for attribute in ("n_rounds_", "validation_qid_"):

@@ -199,7 +199,7 @@ class QueryScorer(MetricFunction):
             self.log.record(estimator.get_params(), result, part)
         refuse_undefined_means(result)  # after the record: a fold without a mean is a fold
         plan = self.metrics.plan()
-        directions = plan.directions()
+        directions = plan.directions
         scores = {name: mean if directions[name] else -mean for name, mean in plan.named(result.mean).items()}
         return next(iter(scores.values())) if self.is_single else scores
 

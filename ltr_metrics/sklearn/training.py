@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import clone
 
 from ltr_metrics._engine.checks import AnyArray, BoolArray, IntArray, take_rows
-from ltr_metrics._engine.grouping import Grouping
+from ltr_metrics._engine.grouping import GroupedRows
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.sklearn.columns import n_entries
 
@@ -69,10 +69,10 @@ class Training:
 
     @classmethod
     def of(
-        cls, rows: dict[str, Any], fit_params: dict[str, Any], grouping: Grouping, columns: dict[str, Any]
+        cls, rows: dict[str, Any], fit_params: dict[str, Any], grouping: GroupedRows, columns: dict[str, Any]
     ) -> Training:
         """Bring the rows of each query together, in the fit parameters with one entry per row too."""
-        n_rows = int(grouping.sizes.sum())
+        n_rows = grouping.n_rows
         per_row = {name: value for name, value in fit_params.items() if name in PER_ROW and value is not None}
         others = {name: value for name, value in fit_params.items() if name not in PER_ROW}
         rows = rows | per_row
@@ -87,7 +87,7 @@ class Training:
                 rows[name] = others.pop(name)
         if grouping.order is not None:
             rows, columns = _take(rows, grouping.order), _take(columns, grouping.order)
-        return cls(rows, others, grouping.ids, grouping.sizes, columns)
+        return cls(rows, others, grouping.qid, grouping.sizes, columns)
 
     @property
     def qid(self) -> AnyArray:

@@ -264,9 +264,7 @@ def test_nothing_is_shared_that_could_change() -> None:
 
 
 def test_few_retrieved_of_many_judged_cost_no_more() -> None:
-    """Blocks are cut by ranked documents; a query with far more judged ones must not widen what is
-    kept of the others.
-    """
+    """A query with far more judged documents than ranked ones must not widen what is kept of the others."""
     group = np.concatenate((np.full(20_000, 2), [100_000]))
     retrieved = np.zeros(group.sum(), dtype=bool)
     retrieved[np.cumsum(group) - 1] = True

@@ -22,8 +22,7 @@ from strategies import Data, data
 import ltr_metrics as ltr
 from ltr_metrics.counterfactual import ClickMetric
 from ltr_metrics.metrics import METRICS, ideal_sums
-from ltr_metrics.metrics.declared import Declared
-from ltr_metrics.metrics.kinds import Kind
+from ltr_metrics.metrics.declared import Declared, Kind
 
 # -- the formulas, piece by piece ------------------------------------------------------------------
 

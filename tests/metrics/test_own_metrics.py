@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import ltr_metrics as ltr
-from ltr_metrics.metrics.kinds import Kind
+from ltr_metrics.metrics.declared import Kind
 
 
 def top_grades(grades: np.ndarray, columns: dict[str, np.ndarray]) -> float | None:
@@ -137,7 +137,7 @@ class LowestScore(ltr.RankMetric):
 
 
 def test_a_metric_with_a_cutoff_may_look_at_rows() -> None:
-    y, s, sizes = [3, 0, 0, 4] * 6260, [2, 1, 1, 5] * 6260, [4] * 6010 + [100] * 10  # two blocks
+    y, s, sizes = [3, 0, 0, 4] * 6260, [2, 1, 1, 5] * 6260, [4] * 6010 + [100] * 10
     metrics = [FirstRow(), FirstRow(k=1), FirstRow(k=2), LowestScore(k=1), "ndcg@1"]
     result = ltr.evaluate(y, s, group=sizes, metrics=metrics)
     assert [result.per_query[str(metric)][0] for metric in metrics[:4]] == [1, 0, 1, 1]
