@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -112,15 +112,7 @@ class PerQueryLog:
     """
 
     def __init__(self, data_names: Sequence[str] | None = None) -> None:
-        if isinstance(data_names, (str, Mapping, set, frozenset)):
-            raise LtrTypeError(
-                f"data_names must be several names, such as ['valid', 'test'], in order. Got {data_names!r}."
-            )
-        self._user_names = None if data_names is None else tuple(data_names)
-        if self._user_names is not None and len(set(self._user_names)) < len(self._user_names):
-            raise LtrValueError(
-                f"data_names must differ, since each selects a data set. Got {', '.join(self._user_names)}."
-            )
+        self._user_names = None if data_names is None else _names_of_data(data_names)
         self._curves: list[Curves] = []
 
     def __repr__(self) -> str:
@@ -433,3 +425,14 @@ def _drop_rounds(rounds: dict[int, FloatArray], first: int) -> None:
     """Drop a round and all later ones."""
     while rounds and next(reversed(rounds)) >= first:
         rounds.popitem()
+
+
+def _names_of_data(names: Any) -> tuple[str, ...]:
+    """Return names of data sets, if they are some, in order, and differ."""
+    has_order = isinstance(names, Iterable) and not isinstance(names, (str, Mapping, set, frozenset))
+    read = tuple(names) if has_order else ()
+    if not read or not all(isinstance(name, str) and name for name in read):
+        raise LtrTypeError(f"data_names must be several names, such as ['valid', 'test'], in order. Got {names!r}.")
+    if len(set(read)) < len(read):
+        raise LtrValueError(f"data_names must differ, since each selects a data set. Got {', '.join(read)}.")
+    return read

@@ -471,6 +471,9 @@ def test_a_yardstick_is_outside_of_all_pairs_and_of_saved_results(case: Case, tm
         row.p_adjusted for row in without.rows
     ]
     assert {row.model for row in pairs.leaderboard.rows} == {"base", "new", "random"}
+    assert pairs.description.endswith(
+        "Yardsticks, which no rule and no correction counts, although the ranks do: random."
+    )
     for name in case.models:
         case.evaluate(name).save(tmp_path / f"{name}.parquet")
     saved = {name: ltr.load_result(tmp_path / f"{name}.parquet") for name in case.models}

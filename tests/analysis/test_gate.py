@@ -467,6 +467,22 @@ def test_an_unclear_rule_says_how_many_queries_it_needs() -> None:
     )
 
 
+@pytest.mark.parametrize("rule", ["ndcg@10 >= 0", "mean(ndcg@10) >= 0.5", "share(ndcg@10 < 0) <= 50%"])
+def test_a_rule_whose_limit_is_the_value_itself_says_so(rule: str) -> None:
+    (check,) = gate(compared({"new": np.tile([0.25, -0.25], 50)}), rule).checks
+    noun = {"n": "difference", "m": "mean", "s": "share"}[rule[0]]
+    assert (check.verdict, check.value) == ("unclear", check.limit)
+    assert check.reason.endswith(
+        f"Unclear: the {noun} itself is too close to the limit, so more queries alone do not help."
+    )
+
+
+def test_a_difference_by_rounding_needs_no_octillions_of_queries() -> None:
+    (check,) = gate(compared({"new": np.tile([0.05, -0.05], 50)}), "ndcg@10 > 0").checks
+    assert 0 < check.value < 1e-15
+    assert "too close to the limit" in check.reason
+
+
 # --- one interval, one count -----------------------------------------------------------------------------------------
 
 

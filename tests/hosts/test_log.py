@@ -126,8 +126,12 @@ def test_two_data_sets_of_one_name_are_refused() -> None:
             record(log, second, "check")
     with pytest.raises(ltr.LtrValueError, match="names must differ.*Got a, a"):
         ltr.PerQueryLog(["a", "a"])
-    with pytest.raises(ltr.LtrTypeError, match="several names"):
-        ltr.PerQueryLog("valid")
+
+
+@pytest.mark.parametrize("names", ["valid", {"valid"}, [], 7, [1, 2], ["valid", ""], [None]])
+def test_what_is_no_list_of_names_is_refused(names: Any) -> None:
+    with pytest.raises(ltr.LtrTypeError, match="data_names must be several names.* in order. Got"):
+        ltr.PerQueryLog(names)
 
 
 def test_two_functions_of_one_metric_or_name_are_refused() -> None:
