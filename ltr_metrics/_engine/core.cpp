@@ -640,11 +640,14 @@ void cascade(const Family& family, Batch<LANES>& batch, int64_t depth) {
     Doubles scale, reach = Doubles{} + 1.0;
     for (int lane = 0; lane < LANES; lane++) set(scale, lane, family.scale ? family.scale[batch.query[lane]] : 1.0);
     const int64_t with_pairs = std::min(depth + 1, batch.width);
+    bool is_over = false;  // whether nobody is left
     look_up(family.by_grade, batch, with_pairs);
     for (int64_t i = 0; i < with_pairs; i++) {
         const Doubles p = batch.term[i] * scale, stop = p < 1.0 ? p : Doubles{} + 1.0;
         batch.stop[i] = stop;
-        if (i % USUAL_RANKS == 0 && !is_any(mask(reach > NEGLIGIBLE))) {
+        is_over = is_over || (i % USUAL_RANKS == 0 && !is_any(mask(reach > NEGLIGIBLE)));
+        // Within a tie, `reach` belongs to one of its orders, and users may get further in the others.
+        if (is_over && !(batch.has_ties && is_any(batch.is_tied[i - 1]))) {
             for (; depth > i; depth--) batch.term[depth - 1] = Doubles{};
             break;
         }
