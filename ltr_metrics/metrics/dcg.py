@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 
 from ltr_metrics._engine.checks import FloatArray, require_option
+from ltr_metrics._engine.native import accumulate
 from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.metrics.base import RankMetric, parameter, word
@@ -270,7 +271,8 @@ class NDCG(DCG):
     def _slots(self, queries: LabelledQueries, cutoffs: Sequence[int | None]) -> FloatArray:
         depths = [k for k in cutoffs if k is not None]  # which all are
         by_rank = self._discounts_of_ideal(queries, max(depths))
-        slots = np.cumsum(np.broadcast_to(by_rank, (*by_rank.shape[:-1], max(depths))), axis=-1)
+        by_rank = np.broadcast_to(by_rank, (*by_rank.shape[:-1], max(depths)))
+        slots = accumulate(by_rank.ravel(), np.arange(0, by_rank.size, max(depths))).reshape(by_rank.shape)
         has_gain = queries.highest(self.declared("by_grade", queries)) > 0
         return np.array([np.where(has_gain, slots[..., k - 1], 0.0) for k in depths])
 
