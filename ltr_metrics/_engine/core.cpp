@@ -178,6 +178,23 @@ void add(const T& value, T& sum, T& lost) {
     sum = longer;
 }
 
+// The sum with what its additions lost, which is NaN where the sum is infinite.
+template <class T>
+T complete(const T& sum, const T& lost) {
+    const T whole = sum + lost;
+    return whole == whole ? whole : sum;
+}
+
+// Lets a share of those who are left leave, several lanes side by side, and returns how many that are; `lost` is what
+// `left` has lost. Where the share is small, 1 - share would be rounded, and thousands of factors would add that up.
+template <class T>
+T leave(const T& share, T& left, T& lost) {
+    const T others = 1.0 - share, leaving = share * left, rest = left - leaving, all_leaving = leaving + share * lost;
+    lost = lost * others + (share < 0.5 ? (left - rest) - leaving : T{});
+    left = share < 0.5 ? rest : left * others;
+    return all_leaving;
+}
+
 // The sum of the values that are not NaN, and their number.
 std::pair<double, int64_t> sum_of_numbers(const double* x, int64_t n) {
     Doubles<8> sums = {}, losts = {}, counts = {};
@@ -189,7 +206,7 @@ std::pair<double, int64_t> sum_of_numbers(const double* x, int64_t n) {
     }
     double sum = 0, lost = 0, count = 0;
     for (int lane = 0; lane < 8; lane++) add(sums[lane], sum, lost), lost += losts[lane], count += counts[lane];
-    return {std::isfinite(sum) ? sum + lost : sum, static_cast<int64_t>(count)};
+    return {complete(sum, lost), static_cast<int64_t>(count)};
 }
 
 struct Run {  // documents of one grade in a tie
@@ -506,21 +523,22 @@ template <int LANES>
 void precisions(const Family& family, Batch<LANES>& batch, int64_t depth) {
     const int64_t end = batch.with_whole_ties(depth);
     look_up(family.by_grade, batch, end);
-    Doubles<LANES> sum = {}, before = {};
+    Doubles<LANES> sum = {}, lost = {}, so_far = {}, before = {};
     PartOfTie<LANES> part = {};
     for (int64_t i = 0; i < end; i++) {
         const Doubles<LANES> value = batch.term[i];
         if (batch.has_ties) {
             const Integers<LANES> goes_on = i ? batch.is_tied[i - 1] : Integers<LANES>{};
-            part.above = goes_on ? part.above : sum;
+            part.above = goes_on ? part.above : so_far;
             part.hits = (goes_on ? part.hits : Doubles<LANES>{}) + (value > 0 ? Doubles<LANES>{} + 1.0 : Doubles<LANES>{});
             part.size = (goes_on ? part.size : Doubles<LANES>{}) + 1.0;
             part.is_mixed = (part.is_mixed | mask(value != before)) & goes_on;
             before = value;
             if (is_any(~batch.is_tied[i])) batch.part[i] = part;
         }
-        batch.so_far[i] = sum += value;
-        batch.term[i] = value > 0 ? sum : Doubles<LANES>{};
+        add(value, sum, lost);
+        batch.so_far[i] = so_far = sum + lost;
+        batch.term[i] = value > 0 ? so_far : Doubles<LANES>{};
     }
     Doubles<LANES> total = {}, j = {};
     for (int64_t i = batch.has_ties ? end : 0; i-- > 0;) {
@@ -577,9 +595,8 @@ void stops_in_tie(const Run* begin, const Run* end, int64_t size, Stop stop, int
         (p == 0.0 ? n_zero : n_one) += p == 0.0 || p == 1.0 ? run->n : 0;
     }
     if (n_zero + n_one == size) {  // the first of n_one documents is at rank j + 1
-        const double m = size, r = n_one;
-        t[0] = r / m;
-        for (int64_t j = 1; j < ranks; j++) t[j] = t[j - 1] * (std::max(m - j - r + 1, 0.0) / std::max(m - j, 1.0));
+        double left = 1, lost_of_left = 0;
+        for (int64_t j = 0; j < ranks; j++) t[j] = leave(std::min(double(n_one) / (size - j), 1.0), left, lost_of_left);
         if (ranks > n_zero) {  // somebody who gets here stops for certain: in all, exactly 1
             double sum = 0, lost = 0;
             for (int64_t j = 0; j < n_zero; j++) add(t[j], sum, lost);
@@ -613,8 +630,8 @@ void stops_in_tie(const Run* begin, const Run* end, int64_t size, Stop stop, int
         const double p = stop(run->grade);
         if (p != 0.0 && run->n > ranks) {
             double *new_s = spare, *new_t = new_s + ranks, *power = new_t + ranks, *probability = power + ranks;
-            power[0] = 1;
-            for (int64_t j = 1; j < ranks; j++) power[j] = power[j - 1] * (1 - p);
+            double left = 1, lost = 0;
+            for (int64_t j = 0; j < ranks; j++) power[j] = left + lost, leave(p, left, lost);
             for (int64_t j = 0; j < ranks; j++) {
                 const double n_left = n + run->n - j;
                 hypergeometric(static_cast<int64_t>(n) + run->n, static_cast<int64_t>(n), j, probability);
@@ -632,9 +649,9 @@ void stops_in_tie(const Run* begin, const Run* end, int64_t size, Stop stop, int
         for (int64_t i = p == 0.0 ? run->n : 0; i < run->n; i++) {
             n++;
             for (int64_t j = ranks - 1; j > 0; j--) {  // s[j] is S_j, and t[j] is T_{j+1}
-                const double moved = (1 - p) * j / n;
-                t[j] = t[j] * (std::max(n - j - 1, 0.0) / n) + t[j - 1] * moved + s[j] * (p / n);
-                s[j] = s[j] * (std::max(n - j, 0.0) / n) + s[j - 1] * moved;
+                const double share = j / n, moved_t = t[j - 1] * share, moved_s = s[j - 1] * share;
+                t[j] = t[j] * (std::max(n - j - 1, 0.0) / n) + (moved_t - moved_t * p) + s[j] * (p / n);
+                s[j] = s[j] * (std::max(n - j, 0.0) / n) + (moved_s - moved_s * p);
             }
             t[0] = t[0] * ((n - 1) / n) + p / n;
         }
@@ -667,21 +684,22 @@ void stop_in_tie(const Family& family, Batch<LANES>& batch, int lane, int64_t ab
 // What a rank adds: the probability that the user stops there, times by_rank[rank].
 template <int LANES>
 void cascade(const Family& family, Batch<LANES>& batch, int64_t depth) {
-    Doubles<LANES> scale, reach = Doubles<LANES>{} + 1.0;
+    Doubles<LANES> scale, reach = Doubles<LANES>{} + 1.0, lost = {};
     for (int lane = 0; lane < LANES; lane++) set(scale, lane, family.scale ? family.scale[batch.query[lane]] : 1.0);
     const int64_t with_pairs = std::min(depth + 1, batch.width);
+    bool is_over = false;  // whether nobody is left
     look_up(family.by_grade, batch, with_pairs);
     for (int64_t i = 0; i < with_pairs; i++) {
         const Doubles<LANES> p = batch.term[i] * scale, stop = p < 1.0 ? p : Doubles<LANES>{} + 1.0;
         batch.stop[i] = stop;
-        // Above the end of a tie, `reach` belongs to one of its orders, and more users may get further in the others.
-        const bool is_in_tie = batch.has_ties && i && is_any(batch.is_tied[i - 1]);
-        if (i % USUAL_RANKS == 0 && !is_in_tie && !is_any(mask(reach > NEGLIGIBLE))) {
+        is_over = is_over || (i % USUAL_RANKS == 0 && !is_any(mask(reach > NEGLIGIBLE)));
+        // Within a tie, `reach` belongs to one of its orders, and users may get further in the others.
+        if (is_over && !(batch.has_ties && is_any(batch.is_tied[i - 1]))) {
             for (; depth > i; depth--) batch.term[depth - 1] = Doubles<LANES>{};
             break;
         }
-        batch.term[i] = stop * reach;
-        batch.so_far[i] = reach *= 1.0 - stop;
+        batch.term[i] = leave(stop, reach, lost);
+        batch.so_far[i] = reach + lost;
     }
     if (!batch.has_ties) return;
     Integers<LANES> is_last = {}, has_larger = {};
@@ -739,7 +757,7 @@ void write_sums(const Family& family, const Batch<LANES>& batch, int64_t depth, 
             }
             add(family.kind == PRECISIONS ? batch.term[rank] / by_rank : batch.term[rank] * by_rank, sum, lost);
         }
-        write(family, batch, c, sum + lost, out);
+        write(family, batch, c, complete(sum, lost), out);
     }
 }
 
@@ -750,7 +768,11 @@ template <int LANES>
 void write_precisions_by_hits(const Family& family, Batch<LANES>& batch, int64_t depth, double* out) {
     const double* by_rank = family.by_rank;
     const Array<Doubles<LANES>>&hits = batch.so_far, &sum = batch.term;  // the latter of the precisions so far
-    for (int64_t i = 0; i < depth; i++) sum[i] = (i ? sum[i - 1] : Doubles<LANES>{}) + sum[i] / by_rank[i];
+    Doubles<LANES> so_far = {}, lost = {};
+    for (int64_t i = 0; i < depth; i++) {
+        add(sum[i] / by_rank[i], so_far, lost);
+        sum[i] = so_far + lost;
+    }
     for (int64_t c = 0; c < family.n_cutoffs; c++) {
         const int64_t end = std::min(family.cutoff[c], depth);
         Doubles<LANES> ratio = {};
@@ -763,9 +785,12 @@ void write_precisions_by_hits(const Family& family, Batch<LANES>& batch, int64_t
             batch.count_grades(lane, above, end_of_tie);
             if (batch.runs.size() == 1) continue;
             const double b = above ? at(hits[above - 1], lane) : 0.0, sum_above = above ? at(sum[above - 1], lane) : 0.0;
-            double r = 0, first = 0, second = 0;
+            double r = 0, first = 0, second = 0, lost_of_first = 0, lost_of_second = 0;
             for (const Run& run : batch.runs) r += run.n * family.by_grade[run.grade];
-            for (int64_t j = 0; j < t; j++) first += 1 / by_rank[above + j], second += j / by_rank[above + j];
+            for (int64_t j = 0; j < t; j++) {
+                add(1 / by_rank[above + j], first, lost_of_first), add(j / by_rank[above + j], second, lost_of_second);
+            }
+            first += lost_of_first, second += lost_of_second;
             hypergeometric(end_of_tie - above, static_cast<int64_t>(r), t, batch.t.begin());
             double expected = 0;
             for (int64_t h = 0; h <= t; h++) {
@@ -984,8 +1009,11 @@ int64_t means(const double* values, int64_t n_rows, int64_t n_columns, double* m
 // Writes the sums of each query's values so far; the values are query after query, from `start` on.
 void accumulate(const double* values, const int64_t* start, int64_t n_queries, double* sums) {
     for (int64_t query = 0; query < n_queries; query++) {
-        double sum = 0;
-        for (int64_t i = start[query]; i < start[query + 1]; i++) sums[i] = sum += values[i];
+        double sum = 0, lost = 0;
+        for (int64_t i = start[query]; i < start[query + 1]; i++) {
+            add(values[i], sum, lost);
+            sums[i] = sum + lost;
+        }
     }
 }
 

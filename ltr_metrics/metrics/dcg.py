@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 
 from ltr_metrics._engine.checks import FloatArray, require_option
+from ltr_metrics._engine.native import accumulate
 from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.metrics.base import RankMetric, parameter, word
@@ -266,7 +267,8 @@ class NDCG(DCG):
                 f"and rank, because the ideal DCG needs it. Got the shape {by_rank.shape} and {by_rank.min():g}."
             )
         if has_slots:
-            slots = np.broadcast_to(by_rank, (*by_rank.shape[:-1], depth)).cumsum(axis=-1)
+            by_rank = np.broadcast_to(by_rank, (*by_rank.shape[:-1], depth))
+            slots = accumulate(by_rank.ravel(), np.arange(0, by_rank.size, depth)).reshape(by_rank.shape)
             has_gain = queries.highest(by_grade) > 0
             ideals = np.array([np.where(has_gain, slots[..., k - 1], 0.0) for k in depths])
         else:

@@ -79,6 +79,18 @@ class ColumnMetric(RankMetric):
     def needed_columns(self) -> tuple[str, ...]:
         return (self.column,)
 
+    def check(self, queries: LabelledQueries) -> None:
+        super().check(queries)
+        column = np.abs(queries.column(self.column))
+        with np.errstate(over="ignore"):
+            is_finite = np.isfinite(column * float(queries.sizes.max()))
+        if not is_finite.all():
+            row = int(is_finite.argmin())
+            raise LtrValueError(
+                f"{self} must have values whose sum over a query is finite in float64. The sum may overflow for "
+                f"{queries.column(self.column)[row]:g} at {queries.where(row)}. Divide the column by a number."
+            )
+
     def by_row(self, queries: LabelledQueries) -> FloatArray:
         return queries.column(self.column)
 
