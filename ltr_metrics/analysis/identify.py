@@ -282,11 +282,18 @@ def identify_convention(
 
 
 def _as_one_query(queries: Queries) -> Queries:
-    """Return all rows as one query, which is what `ndcg_score([y], [score])` of scikit-learn makes of them."""
+    """Return all rows as one query, which is what `ndcg_score([y], [score])` of scikit-learn makes of them.
+
+    Documents of several queries may have one id. They get ids in the same order, the earlier row first.
+    """
+    docid = None
+    if queries.docid is not None:
+        docid = np.empty(queries.n_rows, dtype=np.int64)
+        docid[np.lexsort((-np.arange(queries.n_rows), -queries.docid_descending))] = np.arange(queries.n_rows)
     return Queries(
         np.append(0.0, queries.grades)[queries.grade_index],  # rows that unjudged="drop" removes have the index 0
         group=[queries.n_rows],
-        docid=queries.docid,
+        docid=docid,
         retrieved=queries.retrieved,
         judged=queries.judged,
         unjudged=queries.unjudged,

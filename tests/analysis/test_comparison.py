@@ -512,7 +512,9 @@ def test_the_queries_needed_follow_from_the_minimum_detectable_effect(case: Case
     percent = comparison.queries_needed("1%")
     assert list(percent) == comparison.metrics
     assert percent["map"]["new"] == comparison.queries_needed(0.01 * row.baseline_mean)["map"]["new"]
-    assert comparison.queries_needed(10)["map"]["new"] == (8 if "power" in options else 6)  # as few as a gate takes
+    assert comparison.queries_needed(0.99)["map"]["new"] == (8 if "power" in options else 6)  # as few as a gate takes
+    with pytest.raises(ltr.LtrValueError, match="A difference of 1 is the whole range of .*, from 0 to 1. .* '1%'"):
+        comparison.queries_needed(1)
     assert case.compare(baseline=None).queries_needed(0.01)["map"]["new", "base"] > 80  # type: ignore[operator]
 
 

@@ -142,3 +142,14 @@ def test_what_cannot_be_identified(options: dict[str, Any], message: str) -> Non
     call: dict[str, Any] = {"y_true": [2, 0, 1], "y_score": [3, 2, 1], "group": [3], "metric": "ndcg", "value": 0.5}
     with pytest.raises(ltr.LtrError, match=message):
         ltr.identify_convention(**call | options)
+
+
+def test_documents_of_several_queries_may_have_one_id() -> None:
+    data = {"y_true": [1, 0, 1, 0, 2], "y_score": [0.5, 0.5, 0.5, 0.5, 0.5], "qid": [1, 1, 2, 2, 3]}
+    docid = ["a", "b", "a", "c", "b"]
+    found = ltr.identify_convention(**data, docid=docid, metric="ndcg@10", value=0.5)
+    whole = next(one for one in found.candidates if one.changed == "queries" and "trec_eval" in one.conventions)
+    unique = ["a3", "b2", "a1", "c1", "b1"]  # the same order, and the earlier row first
+    one_query = {"y_true": data["y_true"], "y_score": data["y_score"], "group": [5], "docid": unique}
+    expected = ltr.evaluate(**one_query, metrics="ndcg@10", convention="trec_eval")
+    assert whole.value == pytest.approx(expected["ndcg@10"], abs=1e-12)
