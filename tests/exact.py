@@ -62,9 +62,7 @@ def placed(runs: Runs, k: int | None) -> Iterator[tuple[int, Run, int]]:
 # -- sums of gains: each rank of a tie has the mean of its documents ---------------------------------------------------
 
 
-def gains(
-    runs: Runs, k: int | None, gain: Callable[[float], Decimal], weight: Callable[[int], Decimal]
-) -> Decimal:
+def gains(runs: Runs, k: int | None, gain: Callable[[float], Decimal], weight: Callable[[int], Decimal]) -> Decimal:
     """Return the sum of the gains down to rank k, each times the weight of its rank."""
     gain, total = functools.cache(gain), Decimal(0)
     for above, run, n_within in placed(runs, k):
@@ -184,9 +182,7 @@ def precisions(
     return total
 
 
-def average_precision(
-    runs: Runs, labels: Ranked, k: int | None, rel: Rel = None, denominator: str = "min"
-) -> Decimal:
+def average_precision(runs: Runs, labels: Ranked, k: int | None, rel: Rel = None, denominator: str = "min") -> Decimal:
     relevant = count(labels, rel)
     if not relevant:
         return Decimal("nan")
@@ -247,9 +243,7 @@ def q_measure(
 # -- cascades ----------------------------------------------------------------------------------------------------------
 
 
-def cascade(
-    runs: Runs, k: int | None, stop: Callable[[float], Decimal], weight: Callable[[int], Decimal]
-) -> Decimal:
+def cascade(runs: Runs, k: int | None, stop: Callable[[float], Decimal], weight: Callable[[int], Decimal]) -> Decimal:
     """Return the sum of P(the user stops at a rank) x weight(rank)."""
     total, reach = Decimal(0), Decimal(1)
     for above, run, n_within in placed(runs, k):
@@ -332,7 +326,9 @@ def pfound(
     highest = Decimal(max(labels) if max_grade == "query" else max_grade)
     table = (0, 0.07, 0.14, 0.41, 0.61) if p_rel == "yandex" else p_rel
     looks = 1 - Decimal(p_break)
-    return cascade(runs, k, lambda y: probability(y, highest, table), lambda rank: looks ** (rank - 1) if rank > 1 else 1)
+    return cascade(
+        runs, k, lambda y: probability(y, highest, table), lambda rank: looks ** (rank - 1) if rank > 1 else 1
+    )
 
 
 def reciprocal_rank(runs: Runs, labels: Ranked, k: int | None, rel: Rel = None) -> Decimal:

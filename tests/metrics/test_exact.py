@@ -15,7 +15,7 @@ from table import TABLE, Entry
 
 import ltr_metrics as ltr
 from ltr_metrics.evaluation.means import standard_error
-from ltr_metrics.metrics import DCG, ERR, NDCG, RBP, MeanOf, PFound, QMeasure, SumOf
+from ltr_metrics.metrics import DCG, ERR, MAP, MRR, NDCG, RBP, Hit, MeanOf, PFound, QMeasure, SumOf
 
 pytestmark = pytest.mark.filterwarnings("ignore::ltr_metrics.LtrWarning")
 
@@ -37,9 +37,17 @@ HARD = (  # gains and probabilities of very different size, and factors close to
     Entry(SumOf, "sum_of", {"column": "wide"}, column="wide"),
     Entry(MeanOf, "mean_of", {"column": "wide"}, column="wide"),
 )
+IN_LARGE_TIES = (
+    Entry(Hit, "hit"),
+    Entry(MRR, "mrr"),
+    Entry(MAP, "map", {"denominator": "hits"}),
+    Entry(QMeasure, "q", {"gain": "exp", "beta": 0.3}),
+    Entry(ERR, "err"),
+    Entry(ERR, "err", {"p": "label"}, scale=0.01),
+    Entry(PFound, "pfound", {"p_break": 0.0}, scale=0.001),
+    Entry(PFound, "pfound", {"p_break": 0.1, "p_rel": (0.3, 0.1, 0.0, 1.0, 0.2)}),
+)
 SHAPES = ("distinct", "levels", "tied", "few", "one", "two", "head", "near")
-
-
 
 
 def rows(shape: str, n: int) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
@@ -121,7 +129,7 @@ def test_exact_values_are_those_of_enumeration(entry: Entry, d: Data) -> None:
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("entry", (*TABLE, *HARD), ids=str)
+@pytest.mark.parametrize("entry", [*TABLE, *HARD], ids=str)
 def test_no_digit_is_lost(entry: Entry, shape: str) -> None:
     for n in (1, 2, 9, 40, 1_000):  # the last has no other query beside it, see core.cpp
         if entry.reference == "iprec" and n > 40 and shape != "distinct":
@@ -129,6 +137,12 @@ def test_no_digit_is_lost(entry: Entry, shape: str) -> None:
         cutoffs = sorted({k for k in (1, 3, n // 3, n - 1, n + 2) if k})
         refuse_lost_digits(entry, shape, n, cutoffs, "mean")
         refuse_lost_digits(entry, shape, n, cutoffs[-1:], ("stable", "worst", "best")[n % 3])
+
+
+@pytest.mark.parametrize("shape", ["tied", "few"])
+@pytest.mark.parametrize("entry", IN_LARGE_TIES, ids=str)
+def test_no_digit_is_lost_in_a_tie_of_ten_thousand(entry: Entry, shape: str) -> None:
+    refuse_lost_digits(entry, shape, 10_000, [1, 10, 40, 8_000], "mean")
 
 
 @pytest.mark.slow
