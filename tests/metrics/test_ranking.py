@@ -114,54 +114,6 @@ def test_windows_change_nothing(n_queries: int, monkeypatch: pytest.MonkeyPatch)
         np.testing.assert_array_equal(cut.per_query[name], value)
 
 
-@pytest.mark.parametrize("k", [None, 1, 10, 2_000])
-@pytest.mark.parametrize("n_relevant", [1, 3, 4_000])
-def test_a_tie_of_ten_thousand_documents(k: int | None, n_relevant: int) -> None:
-    """Against exact arithmetic: each rank of the one tie is relevant with probability r/m, given what came before."""
-    m = 10_000
-    y = np.zeros(m)
-    y[:n_relevant] = 1
-    depth = m if k is None else k
-    metrics = [type(ltr.metric(n))(k=k) for n in ("mrr", "map", "precision", "ndcg")] + [ltr.ERR(k=k, max_grade=1)]
-    result = ltr.evaluate(y, np.zeros(m), group=[m], metrics=metrics)
-    got = {type(metric).NAME: result[metric] for metric in metrics}
-
-    not_yet, rr = 1.0, 0.0
-    for j in range(1, depth + 1):
-        if not_yet > 0:
-            chance = n_relevant / (m - j + 1)  # given that the j - 1 ranks above have no relevant document
-            rr += not_yet * min(chance, 1) / j
-            not_yet *= max(1 - chance, 0)
-    assert got["mrr"] == pytest.approx(rr, rel=1e-10)
-
-    ap = math.fsum((1 + (j - 1) * (n_relevant - 1) / (m - 1)) / j for j in range(1, depth + 1)) * n_relevant / m
-    assert got["map"] == pytest.approx(ap / min(n_relevant, depth), rel=1e-12)
-    assert got["precision"] == pytest.approx(n_relevant / m, rel=1e-12)
-    discounts = [1 / math.log2(i + 1) for i in range(1, depth + 1)]
-    ideal = math.fsum(discounts[:n_relevant])
-    assert got["ndcg"] == pytest.approx(n_relevant / m * math.fsum(discounts) / ideal, rel=1e-11)
-
-    # A relevant document at rank j stops the half of those who get there: past h relevant ones among the j - 1 above.
-    err = 0.0
-    for j in range(1, depth + 1):
-        gets_there = math.fsum(_hypergeometric(m - 1, n_relevant - 1, j - 1, h) * 0.5**h for h in range(min(j, 60)))
-        err += n_relevant / m * 0.5 * gets_there / j
-        if gets_there < 1e-18:
-            break
-    assert got["err"] == pytest.approx(err, rel=1e-9)
-
-
-def _hypergeometric(m: int, r: int, j: int, h: int) -> float:
-    """P(h marked among j drawn from m, of which r are marked)."""
-    if h > r or j - h > m - r:
-        return 0.0
-
-    def log_choose(n: int, k: int) -> float:
-        return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
-
-    return math.exp(log_choose(r, h) + log_choose(m - r, j - h) - log_choose(m, j))
-
-
 @pytest.mark.parametrize("max_grade", [4, 30, 60])
 def test_err_of_a_tie_loses_no_digit_under_tiny_probabilities(max_grade: int) -> None:
     y = [0, 0, 1, 1, 0]
@@ -184,70 +136,6 @@ def test_err_of_a_tie_is_the_same_by_each_of_the_three_ways_to_count() -> None:
         assert ltr.evaluate(y, np.zeros(len(y)), group=[len(y)], metrics=name)[name] == pytest.approx(
             whole[name], rel=1e-13
         )
-
-
-def test_err_of_a_long_tie_is_not_cut_too_early() -> None:
-    got = ltr.evaluate(np.ones(500), np.zeros(500), group=[500], metrics=[ltr.ERR(max_grade=1)])
-    assert next(iter(got.mean.values())) == pytest.approx(math.log(2), rel=1e-15, abs=0)  # the sum of 2^-j / j
-
-
-@pytest.mark.parametrize("table", [(0.5, 0.0, 1.0), (0.3, 0.1, 0.0), (0.0, 0.2, 0.1)])
-@pytest.mark.parametrize("copies", [1, 40])
-def test_probabilities_that_fall_as_the_grade_rises(table: tuple[float, ...], copies: int) -> None:
-    y = np.array([0, 1, 2, 1, 0] * copies)
-    metric = ltr.PFound(p_rel=table, p_break=0.1, k=2)
-    p, m = np.array(table)[y], len(y)
-    both = (1 - p)[:, None] * p
-    expected = p.mean() + 0.9 * (both.sum() - both.trace()) / (m * (m - 1))
-    got = ltr.evaluate(y, np.zeros(m), group=[m], metrics=metric)[metric]
-    assert got == pytest.approx(expected, rel=1e-13)
-
-
-def drawings(m: int, r: int, t: int) -> dict[int, Fraction]:
-    """P(h relevant among t documents drawn from m, r of them relevant), exactly."""
-    return {
-        h: Fraction(math.comb(r, h) * math.comb(m - r, t - h), math.comb(m, t))
-        for h in range(max(0, t - m + r), min(r, t) + 1)
-    }
-
-
-@pytest.mark.parametrize(("k", "r"), [(1, 40), (10, 1), (10, 9_000), (200, 40)])
-def test_the_cutoff_within_a_tie_of_ten_thousand(k: int, r: int) -> None:
-    """Two documents are above the tie, and the second of them is relevant."""
-    m = 10_000
-    y = np.concatenate(([0, 1], np.zeros(m - r), np.ones(r)))
-    score = np.concatenate(([3, 2], np.ones(m)))
-    p = 0.25
-    names = ["map(denominator=hits)", "hit", f"pfound(p_rel=[0,{p}])", "rbp", "f1"]
-    tie_alone = ltr.evaluate(y[2:], score[2:], group=[m], metrics=[f"{names[1]}@{k}", "hit"])
-    t = max(0, k - 2)
-    exact = 1 - drawings(m, r, k).get(0, Fraction(0))
-    assert tie_alone[f"hit@{k}"] == pytest.approx(float(exact), rel=1e-12)
-    assert tie_alone["hit"] == 1.0
-
-    got = ltr.evaluate(y, score, group=[m + 2], metrics=[f"{name}@{k}" for name in names])
-    shown = drawings(m, r, t) if t else {0: Fraction(1)}
-    hits = Fraction(0)
-    for h, probability in shown.items():
-        total = Fraction(1, 2) if k >= 2 else Fraction(0)
-        total += sum(
-            Fraction(h, t) * (2 + (Fraction((j - 1) * (h - 1), t - 1) if t > 1 else 0)) / (2 + j)
-            for j in range(1, t + 1)
-        )
-        hits += probability * total / max(h + (k >= 2), 1)
-    assert got[f"{names[0]}@{k}"] == pytest.approx(float(hits), rel=1e-12)
-
-    goes_on = [sum(q * Fraction(3, 4) ** h for h, q in drawings(m, r, j).items()) for j in range(t + 1)]
-    look, found = Fraction(85, 100), Fraction(0)
-    if k >= 2:
-        found = look * Fraction(1, 4)
-        arrives = look**2 * Fraction(3, 4)
-        found += sum(arrives * look ** (j - 1) * (goes_on[j - 1] - goes_on[j]) for j in range(1, t + 1))
-    assert got[f"{names[2]}@{k}"] == pytest.approx(float(found), rel=1e-11)
-    share = r / m
-    relevance = [0, 1, *[share] * t][:k]
-    assert got[f"rbp@{k}"] == pytest.approx(0.2 * math.fsum(g * 0.8**i for i, g in enumerate(relevance)), rel=1e-12)
-    assert got[f"f1@{k}"] == pytest.approx(2 * math.fsum(relevance) / (k + r + 1), rel=1e-12)
 
 
 @pytest.mark.parametrize("n", [2, 5, 37, 100, 399])
@@ -304,20 +192,6 @@ def test_a_false_neighbour_between_two_documents_that_tie() -> None:
     assert got["dcg_lin"] == pytest.approx(1 + 1 / math.log2(3) + 1 / 2, rel=1e-14)
     assert got["mrr(rel=2)"] == pytest.approx(5 / 12)
     assert got["mrr(rel=2)@2"] == pytest.approx(1 / 4)
-
-
-@pytest.mark.parametrize("k", [10, 11, 12, 20, 21, 22, 41, 81])
-def test_each_rank_of_a_tie_is_filled(k: int) -> None:
-    p, err, pfound = 0.01, ltr.ERR(k=k, p="label"), ltr.PFound(k=k, p_break=0.0)
-    got = ltr.evaluate(np.full(100, p), np.zeros(100), group=[100], metrics=err)[err]
-    assert got == pytest.approx(sum(p * (1 - p) ** (j - 1) / j for j in range(1, k + 1)), rel=1e-13)
-    y = np.array([0.01, 0.02, 0.03, 0.04, 0.05] * 20)
-    symmetric = np.zeros(k + 1)
-    symmetric[0] = 1
-    for goes_on in 1 - y:
-        symmetric[1:] += goes_on * symmetric[:-1]
-    got = ltr.evaluate(y, np.zeros(100), group=[100], metrics=pfound)[pfound]
-    assert got == pytest.approx(1 - symmetric[k] / math.comb(100, k), rel=1e-12)
 
 
 @pytest.mark.parametrize("n", [1000, 1001, 1200])
