@@ -1,4 +1,4 @@
-"""Sixty faults that the tests must find: each is put into a copy of the checkout, and its tests must fail.
+"""Eighty faults that the tests must find: each is put into a copy of the checkout, and its tests must fail.
 
 python tests/mutants.py            # all; about ten minutes
 python tests/mutants.py gate dcg   # those whose file or tests contain one of the words
