@@ -117,7 +117,7 @@ def test_the_share_is_that_of_a_slow_count_with_the_exact_interval() -> None:
     lost = sum(one < -0.1 for one in differences)
     counted = sum(not np.isnan(one) for one in differences)
     assert 0 < lost < counted < 50
-    low, high = stats.binomtest(lost, counted).proportion_ci(0.95)  # Clopper and Pearson's
+    low, high = map(float, stats.binomtest(lost, counted).proportion_ci(0.95))  # Clopper and Pearson's
     comparison = compared({"new": differences})
     for sign, bound in (("<", high), (">", low)):
         for limit, passes in ((bound + 1e-9, sign == "<"), (bound - 1e-9, sign == ">")):
