@@ -111,7 +111,7 @@ def warn_of_words_for_missing(kind: str, *labelled: Labels, unit: str = "queries
 def _query_codes(rows: GroupedRows, name: str, distinct: list[Hashable], row_codes: IntArray) -> IntArray:
     """Return the code of each query, which must be the same in all of its rows."""
     order = rows.rows_in_query_order()
-    codes = row_codes[order[rows.starts]]
+    codes: IntArray = row_codes[order[rows.starts]]
     differs = row_codes[order] != np.repeat(codes, rows.sizes)
     if differs.any():
         row = int(order[differs.argmax()])
