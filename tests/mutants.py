@@ -26,7 +26,7 @@ MUTANTS = [  # tests, file, code, and the fault in its place
     ("metrics/test_metrics.py", "_engine/core.cpp", "(sum + lost) / n;", "(sum + lost) / (n + 1.0);"),
     ("metrics/test_ranking.py", "_engine/core.cpp", "const double share = j / n,", "const double share = (j + 1) / n,"),
     ("metrics/test_metrics.py", "_engine/core.cpp", "(p * (1.0 - q) + q * (1.0 - p)) / 2", "(p * (1.0 - q) + q) / 2"),
-    ("metrics/test_ranking.py", "_engine/core.cpp", "!is_any(mask(reach > NEGLIGIBLE))", "!is_any(mask(reach > 0.25))"),
+    ("metrics/test_exact.py", "_engine/core.cpp", "!is_any(mask(reach > NEGLIGIBLE))", "!is_any(mask(reach > 0.25))"),
     ("metrics/test_metrics.py", "_engine/core.cpp", "new_F += F[h] * e[j - h] + E[h] * f[j - h]", "new_F += F[h] * e[j - h]"),
     ("metrics/test_exact.py", "_engine/core.cpp", "double(n_one) / (size - j)", "double(n_one) / size"),
     ("metrics/test_metrics.py", "_engine/core.cpp", "(h - 1.0, 0.0)", "(h - 0.0, 0.0)"),

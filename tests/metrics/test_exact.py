@@ -45,6 +45,7 @@ IN_LARGE_TIES = (
     Entry(ERR, "err"),
     Entry(ERR, "err", {"p": "label"}, scale=0.01),
     Entry(PFound, "pfound", {"p_break": 0.0}, scale=0.001),
+    Entry(PFound, "pfound", {"p_break": 0.0, "p_rel": (0.0, 1e-4, 1e-4, 1e-4, 1e-4)}),
     Entry(PFound, "pfound", {"p_break": 0.1, "p_rel": (0.3, 0.1, 0.0, 1.0, 0.2)}),
 )
 SHAPES = ("distinct", "levels", "tied", "few", "one", "two", "head", "near")
@@ -139,7 +140,7 @@ def test_no_digit_is_lost(entry: Entry, shape: str) -> None:
         refuse_lost_digits(entry, shape, n, cutoffs[-1:], ("stable", "worst", "best")[n % 3])
 
 
-@pytest.mark.parametrize("shape", ["tied", "few"])
+@pytest.mark.parametrize("shape", ["tied", "few", "one"])
 @pytest.mark.parametrize("entry", IN_LARGE_TIES, ids=str)
 def test_no_digit_is_lost_in_a_tie_of_ten_thousand(entry: Entry, shape: str) -> None:
     refuse_lost_digits(entry, shape, 10_000, [1, 10, 40, 8_000], "mean")
