@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 
+import reference
 from reference import Ranked, Rel, is_relevant
 
 DIGITS = Context(prec=60)
@@ -439,27 +440,7 @@ def _orders_up_to(value: Fraction, above: int, relevant_above: int, m: int, r: i
     return orders[r]
 
 
-METRICS: dict[str, Callable[..., Decimal]] = {
-    "cg": cg,
-    "dcg": dcg,
-    "ndcg": ndcg,
-    "precision": precision,
-    "recall": recall,
-    "f1": f1,
-    "hit": hit,
-    "rprec": r_precision,
-    "map": average_precision,
-    "iprec": iprec,
-    "bpref": bpref,
-    "q": q_measure,
-    "mrr": reciprocal_rank,
-    "err": err,
-    "rbp": rbp,
-    "pfound": pfound,
-    "arp": arp,
-    "mean_of": mean_of,
-    "sum_of": cg,
-}
+sum_of = cg  # the values of a column instead of grades
 
 
 # -- metrics of order --------------------------------------------------------------------------------------------------
@@ -513,11 +494,11 @@ def spearman(grades: Sequence[float], scores: Sequence[float]) -> Decimal:
     return share(Decimal(product), Decimal(yy * max(ss, 1)).sqrt())
 
 
-ORDER_METRICS: dict[str, Callable[..., Decimal]] = {
-    "pair_accuracy": pair_accuracy,
-    "kendall": kendall,
-    "spearman": spearman,
-}
+# The same functions as in `reference.py`, by the names of their metrics.
+METRICS, ORDER_METRICS = (
+    {name: globals()[function.__name__] for name, function in table.items()}
+    for table in (reference.METRICS, reference.ORDER_METRICS)
+)
 
 
 # -- the value of a query ----------------------------------------------------------------------------------------------
