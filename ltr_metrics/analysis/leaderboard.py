@@ -16,7 +16,7 @@ from ltr_metrics.analysis.settings import INTERVALS, Settings
 from ltr_metrics.errors import LtrKeyError
 from ltr_metrics.evaluation.by_metric import ByMetric
 from ltr_metrics.evaluation.change import gain_of
-from ltr_metrics.evaluation.ranges import range_of, within
+from ltr_metrics.evaluation.ranges import ends_within, range_of
 from ltr_metrics.evaluation.rounding import difference_of
 from ltr_metrics.evaluation.tables import Part, Plain, Result, Table
 from ltr_metrics.metrics.base import Metric
@@ -179,10 +179,7 @@ class Leaderboard(Result):
             "all other models together. P(best): share of "
             f"{settings.n_resamples:,} bootstrap samples in which the model is the best; ties are split."
         )
-        rows = []
-        for row in self.rows:
-            low, high = within([row.ci_low, row.ci_high], range_of(row.metric, row.mean)).tolist()
-            rows.append(replace(row, ci_low=low, ci_high=high))
+        rows = [replace(row, **ends_within(row, range_of(row.metric, row.mean))) for row in self.rows]
         return [Table.of(TABLE, rows, "Ranks of all models", note)]
 
 

@@ -51,3 +51,9 @@ def within(ends: Any, of_values: Range) -> FloatArray:
     [[0.9, 0.0], [1.0, nan]]
     """
     return np.clip(np.asarray(ends, dtype=np.float64), *of_values)
+
+
+def ends_within(row: Any, of_values: Range) -> dict[str, Any]:
+    """Return ``ci_low`` and ``ci_high`` of a row, cut off at a range."""
+    low, high = within([row.ci_low, row.ci_high], of_values).tolist()
+    return {"ci_low": low, "ci_high": high}
