@@ -195,8 +195,8 @@ T leave(const T& share, T& left, T& lost) {
     return all_leaving;
 }
 
-// The sum of the values that are not NaN, and their number.
-std::pair<double, int64_t> sum_of_numbers(const double* x, int64_t n) {
+// The mean of the values that are not NaN.
+double mean_of_numbers(const double* x, int64_t n) {
     Doubles<8> sums = {}, losts = {}, counts = {};
     for (int64_t i = 0; i < n; i += 8) {
         Doubles<8> value;
@@ -206,7 +206,7 @@ std::pair<double, int64_t> sum_of_numbers(const double* x, int64_t n) {
     }
     double sum = 0, lost = 0, count = 0;
     for (int lane = 0; lane < 8; lane++) add(sums[lane], sum, lost), lost += losts[lane], count += counts[lane];
-    return {complete(sum, lost), static_cast<int64_t>(count)};
+    return complete(sum, lost) / count;
 }
 
 struct Run {  // documents of one grade in a tie
@@ -215,14 +215,13 @@ struct Run {  // documents of one grade in a tie
 
 template <int LANES>
 struct PartOfTie {  // the documents of a tie down to one rank
-    Doubles<LANES> above, hits, size;  // the sum of the values above the tie; the number of values above 0, and of all values
+    Doubles<LANES> above, hits, size;  // the sum of the values above the tie; how many in it are above 0, and how many in all
     Integers<LANES> is_mixed;          // whether the values differ
 };
 
 // The matrices of some queries. Later batches use their memory again.
 template <int LANES>
 struct Batch {
-
     const Documents& all;
     int n_lanes = 0;                   // queries; further lanes are padding
     int64_t query[LANES], first[LANES], n[LANES];  // n documents of each, from the offset `first` on
@@ -375,8 +374,8 @@ void find_ties(Batch<LANES>& batch, const Integers<LANES>& has_near, int64_t sco
     }
     for (int lane = 0; lane < LANES; lane++) {
         for (int64_t begin = 0, end; at(is_sorted_again, lane) && begin < batch.n[lane]; begin = end) {
-            const auto is_near = [&](int64_t i) { return !((at(batch.key[i], lane) ^ at(batch.key[begin], lane)) & score_mask); };
-            for (end = begin + 1; end < batch.n[lane] && is_near(end); end++) {}
+            const auto score = [&](int64_t i) { return at(batch.key[i], lane) & score_mask; };
+            for (end = begin + 1; end < batch.n[lane] && score(end) == score(begin); end++) {}
             if (end == begin + 1) continue;
             repair(batch, lane, begin, end);
             for (int64_t i = begin; i + 1 < end; i++) {
@@ -449,7 +448,10 @@ int64_t rank_batch(Batch<LANES>& batch) {
             const int64_t grade = all.grade[row], order = key_has_grade ? (is_best ? n_grades - grade : grade) : 0;
             set(batch.key[i], lane, (score[i] & ~low) | order << batch.position_bits | i);
         }
-        for (int64_t i = batch.n[lane]; i < batch.width; i++) set(batch.key[i], lane, (HIGHEST & ~low) | i), score[i] = HIGHEST;
+        for (int64_t i = batch.n[lane]; i < batch.width; i++) {
+            score[i] = HIGHEST;
+            set(batch.key[i], lane, (HIGHEST & ~low) | i);
+        }
         loses_bits |= low_bits != 0;
     }
     sort(batch, batch.position_bits);
@@ -501,13 +503,14 @@ void gains(const Family& family, Batch<LANES>& batch, int64_t depth) {
         look_up(family.by_grade, batch, end);
     }
     if (!batch.has_ties) return;
+    const Doubles<LANES> zero = {};
     Doubles<LANES> sum = {}, lost = {}, n = {}, before = {};
     Integers<LANES> is_equal = {};
     for (int64_t i = 0; i < end; i++) {
         const Integers<LANES> goes_on = i ? batch.is_tied[i - 1] : Integers<LANES>{};
         const Doubles<LANES> value = batch.term[i];
         is_equal = (is_equal & mask(value == before)) | ~goes_on;
-        sum = goes_on ? sum : Doubles<LANES>{}, lost = goes_on ? lost : Doubles<LANES>{}, n = goes_on ? n : Doubles<LANES>{};
+        sum = goes_on ? sum : zero, lost = goes_on ? lost : zero, n = goes_on ? n : zero;
         add(value, sum, lost);
         n += 1.0;
         batch.term[i] = is_equal ? value : (sum + lost) / n;
@@ -523,6 +526,7 @@ template <int LANES>
 void precisions(const Family& family, Batch<LANES>& batch, int64_t depth) {
     const int64_t end = batch.with_whole_ties(depth);
     look_up(family.by_grade, batch, end);
+    const Doubles<LANES> zero = {};
     Doubles<LANES> sum = {}, lost = {}, so_far = {}, before = {};
     PartOfTie<LANES> part = {};
     for (int64_t i = 0; i < end; i++) {
@@ -530,15 +534,15 @@ void precisions(const Family& family, Batch<LANES>& batch, int64_t depth) {
         if (batch.has_ties) {
             const Integers<LANES> goes_on = i ? batch.is_tied[i - 1] : Integers<LANES>{};
             part.above = goes_on ? part.above : so_far;
-            part.hits = (goes_on ? part.hits : Doubles<LANES>{}) + (value > 0 ? Doubles<LANES>{} + 1.0 : Doubles<LANES>{});
-            part.size = (goes_on ? part.size : Doubles<LANES>{}) + 1.0;
+            part.hits = (goes_on ? part.hits : zero) + (value > 0 ? zero + 1.0 : zero);
+            part.size = (goes_on ? part.size : zero) + 1.0;
             part.is_mixed = (part.is_mixed | mask(value != before)) & goes_on;
             before = value;
             if (is_any(~batch.is_tied[i])) batch.part[i] = part;
         }
         add(value, sum, lost);
         batch.so_far[i] = so_far = sum + lost;
-        batch.term[i] = value > 0 ? so_far : Doubles<LANES>{};
+        batch.term[i] = value > 0 ? so_far : zero;
     }
     Doubles<LANES> total = {}, j = {};
     for (int64_t i = batch.has_ties ? end : 0; i-- > 0;) {
@@ -660,7 +664,7 @@ void stops_in_tie(const Run* begin, const Run* end, int64_t size, Stop stop, int
 
 // Writes the probabilities to stop in a tie that some users reach.
 template <int LANES>
-void stop_in_tie(const Family& family, Batch<LANES>& batch, int lane, int64_t above, int64_t end, int64_t depth,
+void write_stops(const Family& family, Batch<LANES>& batch, int lane, int64_t above, int64_t end, int64_t depth,
                  double reached, double scale) {
     batch.count_grades(lane, above, end);
     const int64_t size = end - above;
@@ -684,18 +688,19 @@ void stop_in_tie(const Family& family, Batch<LANES>& batch, int lane, int64_t ab
 // What a rank adds: the probability that the user stops there, times by_rank[rank].
 template <int LANES>
 void cascade(const Family& family, Batch<LANES>& batch, int64_t depth) {
-    Doubles<LANES> scale, reach = Doubles<LANES>{} + 1.0, lost = {};
+    const Doubles<LANES> zero = {}, one = zero + 1.0;
+    Doubles<LANES> scale, reach = one, lost = {};
     for (int lane = 0; lane < LANES; lane++) set(scale, lane, family.scale ? family.scale[batch.query[lane]] : 1.0);
     const int64_t with_pairs = std::min(depth + 1, batch.width);
     bool is_over = false;  // whether nobody is left
     look_up(family.by_grade, batch, with_pairs);
     for (int64_t i = 0; i < with_pairs; i++) {
-        const Doubles<LANES> p = batch.term[i] * scale, stop = p < 1.0 ? p : Doubles<LANES>{} + 1.0;
+        const Doubles<LANES> p = batch.term[i] * scale, stop = p < 1.0 ? p : one;
         batch.stop[i] = stop;
         is_over = is_over || (i % USUAL_RANKS == 0 && !is_any(mask(reach > NEGLIGIBLE)));
         // Within a tie, `reach` belongs to one of its orders, and users may get further in the others.
         if (is_over && !(batch.has_ties && is_any(batch.is_tied[i - 1]))) {
-            for (; depth > i; depth--) batch.term[depth - 1] = Doubles<LANES>{};
+            for (; depth > i; depth--) batch.term[depth - 1] = zero;
             break;
         }
         batch.term[i] = leave(stop, reach, lost);
@@ -704,12 +709,13 @@ void cascade(const Family& family, Batch<LANES>& batch, int64_t depth) {
     if (!batch.has_ties) return;
     Integers<LANES> is_last = {}, has_larger = {};
     for (int64_t i = 0; i < depth; i++) {  // ties of two documents, which are the most, in all lanes at once
-        const Integers<LANES> is_tied = batch.is_tied[i], goes_on = i + 1 < batch.width ? batch.is_tied[i + 1] : Integers<LANES>{};
+        const Integers<LANES> is_tied = batch.is_tied[i];
+        const Integers<LANES> goes_on = i + 1 < batch.width ? batch.is_tied[i + 1] : Integers<LANES>{};
         const Integers<LANES> is_pair = is_tied & ~is_last & ~goes_on;
         has_larger |= is_tied & goes_on;
         is_last = is_tied;
         if (!is_any(is_pair)) continue;
-        const Doubles<LANES> p = batch.stop[i], q = batch.stop[i + 1], reached = i ? batch.so_far[i - 1] : Doubles<LANES>{} + 1.0;
+        const Doubles<LANES> p = batch.stop[i], q = batch.stop[i + 1], reached = i ? batch.so_far[i - 1] : one;
         const Integers<LANES> is_mixed = is_pair & mask(p != q);
         batch.term[i] = is_mixed ? reached * (p + q) / 2 : batch.term[i];
         batch.term[i + 1] = is_mixed ? reached * (p * (1.0 - q) + q * (1.0 - p)) / 2 : batch.term[i + 1];
@@ -720,7 +726,7 @@ void cascade(const Family& family, Batch<LANES>& batch, int64_t depth) {
             if (reached <= NEGLIGIBLE) break;
             end = batch.end_of_tie(i, lane);
             const bool is_mixed = at(batch.grade[i], lane) != at(batch.grade[end - 1], lane);
-            if (end > i + 2 && is_mixed) stop_in_tie(family, batch, lane, i, end, depth, reached, at(scale, lane));
+            if (end > i + 2 && is_mixed) write_stops(family, batch, lane, i, end, depth, reached, at(scale, lane));
         }
     }
 }
@@ -986,21 +992,22 @@ int64_t rank(const Documents* documents, const double* score, const int64_t* que
     const auto use = [=](auto& batch) {
         for (int lane = 0; lane < batch.n_lanes; lane++) {
             const int64_t first = batch.first[lane];
-            for (int64_t i = 0; i < batch.n[lane]; i++) grades[first + i] = at(batch.grade[i], lane);
-            for (int64_t i = 0; i < batch.n[lane] && rows; i++) rows[first + i] = batch.row(i, lane);
-            for (int64_t i = 0; i < batch.n[lane] && batch.has_ties; i++) is_tied_with_next[first + i] = at(batch.is_tied[i], lane);
+            for (int64_t i = 0; i < batch.n[lane]; i++) {
+                grades[first + i] = at(batch.grade[i], lane);
+                if (rows) rows[first + i] = batch.row(i, lane);
+                if (batch.has_ties) is_tied_with_next[first + i] = at(batch.is_tied[i], lane);
+            }
         }
     };
     return for_each_query(*documents, score, queries, n_queries, window, n_threads, use);
 }
 
-// Writes the mean of each row of a matrix without its NaN, and their number. The mean of nothing is NaN. Returns -1, or -2
-// if there is not enough memory.
-int64_t means(const double* values, int64_t n_rows, int64_t n_columns, double* mean, int64_t* n_nan, int64_t n_threads) {
+// Writes the mean of each row of a matrix without its NaN. The mean of nothing is NaN. Returns -1, or -2 if there is not
+// enough memory.
+int64_t means(const double* values, int64_t n_rows, int64_t n_columns, double* mean, int64_t n_threads) {
     const auto work = [=](int64_t row, auto& crew) {
         for (; row < crew.n_parts; row = crew.take_next()) {
-            const auto [sum, n] = sum_of_numbers(values + row * n_columns, n_columns);
-            mean[row] = sum / n, n_nan[row] = n_columns - n;
+            mean[row] = mean_of_numbers(values + row * n_columns, n_columns);
         }
     };
     return in_threads(n_threads, n_rows, work) ? -1 : -2;

@@ -86,7 +86,7 @@ _core = _load()
 _NUMBER, _POINTER = ctypes.c_int64, ctypes.c_void_p
 _core.evaluate.argtypes = [_POINTER, _POINTER, _POINTER, _NUMBER, _POINTER, _NUMBER, _POINTER, _NUMBER, _NUMBER]
 _core.rank.argtypes = [_POINTER, _POINTER, _POINTER, _NUMBER, _POINTER, _POINTER, _POINTER, _NUMBER, _NUMBER]
-_core.means.argtypes = [_POINTER, _NUMBER, _NUMBER, _POINTER, _POINTER, _NUMBER]
+_core.means.argtypes = [_POINTER, _NUMBER, _NUMBER, _POINTER, _NUMBER]
 _core.accumulate.argtypes, _core.accumulate.restype = [_POINTER, _POINTER, _NUMBER, _POINTER], None
 _core.evaluate.restype = _core.rank.restype = _core.means.restype = _NUMBER
 
@@ -225,9 +225,9 @@ def means(values: FloatArray, n_threads: int = 1) -> list[float]:
     """Return the mean of each row of a matrix without its NaN."""
     values = np.ascontiguousarray(values, dtype=np.float64)
     n_rows, n_columns = values.shape
-    mean, n_nan = (ctypes.c_double * n_rows)(), (ctypes.c_int64 * n_rows)()  # which the core counts, too
+    mean = (ctypes.c_double * n_rows)()
     n_threads = min(n_threads, values.size // VALUES_WORTH_A_THREAD + 1)
-    if _core.means(_address(values), n_rows, n_columns, mean, n_nan, n_threads) != SUCCESS:
+    if _core.means(_address(values), n_rows, n_columns, mean, n_threads) != SUCCESS:
         raise MemoryError
     of_rows: list[float] = mean[:]
     return of_rows
@@ -258,15 +258,21 @@ class RankedDocuments(NamedTuple):
     is_tied_with_next: BoolArray  # whether the order of a document and the next one is open
 
 
-def rank(
-    queries: LabelledQueries, scores: AnyArray | None, ties: TiePolicy | WithoutScores, n_threads: int = 1
-) -> RankedDocuments:
+def rank(queries: LabelledQueries, scores: AnyArray, ties: TiePolicy, n_threads: int = 1) -> RankedDocuments:
     """Rank the documents of all queries; refuse a score that is NaN."""
-    documents = _documents(queries, ties)
-    n = int(documents.arrays["start"][-1])
+    documents, n = _documents(queries, ties), int(queries.n_retrieved.sum())
     ranked = RankedDocuments(np.empty(n, np.int64), np.empty(n, np.int32), np.zeros(n, np.bool_))
-    scores, out = None if scores is None else np.ascontiguousarray(scores, dtype=np.float64), map(_address, ranked)
+    scores, out = np.ascontiguousarray(scores, dtype=np.float64), map(_address, ranked)
     failure = _core.rank(documents.address, _address(scores), *documents.all_queries, *out, documents.window, n_threads)
     if failure != SUCCESS:
         _refuse_failure(queries, scores, failure)
     return ranked
+
+
+def ideal_grades(queries: LabelledQueries) -> AnyArray:
+    """Return the grade indices of all documents by descending grade, query after query; 0 is one that was dropped."""
+    documents, grades = _documents(queries, "ideal_of_all"), np.empty(queries.n_rows, np.int32)
+    out = None, _address(grades), None, documents.window, 1  # neither rows nor ties
+    if _core.rank(documents.address, None, *documents.all_queries, *out) != SUCCESS:
+        raise MemoryError
+    return grades

@@ -96,7 +96,7 @@ class QMeasure(GainMetric, BinaryMetric, RankMetric):
         """Return i + beta cg*(i) at the ranks i = 1, 2, ... of each query, query after query."""
         by_grade = self.declared("by_grade", queries)
         # A relevant document adds 1 + beta g, and any other one adds 1.
-        grades = native.rank(queries, None, "ideal_of_all").grades
+        grades = native.ideal_grades(queries)
         terms = np.append(1.0, np.where(by_grade > 0, by_grade, 1.0))[grades]
         return native.accumulate(terms, queries.starts)
 
