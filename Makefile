@@ -136,10 +136,10 @@ weekly:  ## run what the landing check leaves out: all Pythons, slow tests, olde
 clean:  ## remove what the other commands made
 	rm -rf docs/_build docs/api/generated docs/auto_gallery
 	rm -rf .venv .venv-* dist build .coverage demo_output report_output bench_output .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	rm -f $(addprefix ltr_metrics/_engine/*,.so .dylib .dll)
+	rm -f $(addprefix ltr_metrics/_ranks/*,.so .dylib .dll)
 
 # What an editable install compiles; a change of it is compiled before it runs.
-CORE := hatch_build.py ltr_metrics/_engine/core.cpp
+CORE := hatch_build.py ltr_metrics/_ranks/core.cpp
 
 .venv/demo: pyproject.toml $(CORE) | .venv/made
 	$(INSTALL) -e '.[lightgbm,sklearn,report]'

@@ -1,4 +1,4 @@
-"""Compiles ltr_metrics/_engine/core.cpp: into the wheel, or beside its source for an editable install.
+"""Compiles ltr_metrics/_ranks/core.cpp: into the wheel, or beside its source for an editable install.
 
 The C++ compiler of the machine does it, or the one that CXX names. On a machine without a compiler, pip installs the
 one in the package ziglang for the build; CXX=ziglang prefers it. If LTR_METRICS_TARGET is one of `TARGETS`, such as
@@ -22,7 +22,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from packaging.tags import platform_tags
 
-ENGINE = Path(__file__).parent / "ltr_metrics" / "_engine"
+RANKS = Path(__file__).parent / "ltr_metrics" / "_ranks"
 FLAGS = [
     *("-std=c++17", "-O3", "-fno-exceptions", "-fno-rtti", "-fvisibility=hidden"),
     "-ffp-contract=off",  # no fused operations, so the digits are the same everywhere
@@ -56,11 +56,11 @@ class CompiledCore(BuildHookInterface[Any]):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         target, is_editable = _target(), version == "editable"
         self.folder = tempfile.TemporaryDirectory()
-        libraries = compile_all(ENGINE if is_editable else Path(self.folder.name), target)
+        libraries = compile_all(RANKS if is_editable else Path(self.folder.name), target)
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-{TARGETS[target] if target else _tag_of_this_machine()}"
         if not is_editable:
-            build_data["force_include"] |= {str(path): f"ltr_metrics/_engine/{path.name}" for path in libraries}
+            build_data["force_include"] |= {str(path): f"ltr_metrics/_ranks/{path.name}" for path in libraries}
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         self.folder.cleanup()
@@ -88,7 +88,7 @@ def compile_all(folder: Path, target: str = "") -> list[Path]:
 
 def _compile(work: Path, library: str, level: str, target: str) -> None:
     """Compile and link one library, which needs the C library alone."""
-    source, part = ENGINE / "core.cpp", f"{library}.o"
+    source, part = RANKS / "core.cpp", f"{library}.o"
     is_dll, is_dylib = library.endswith(".dll"), library.endswith(".dylib")
     options = [*FLAGS, f"-DSOURCE_CRC={zlib.crc32(source.read_bytes())}"]
     shared = ["-dynamiclib", "-Wl,-S", f"-Wl,-install_name,@rpath/{library}"] if is_dylib else ["-shared", "-s"]

@@ -26,7 +26,7 @@ COMPILED = {".cpp", ".so", ".dylib", ".dll"}  # the source stays in the sdist, a
 METADATA = {"METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE"}
 METADATA |= {"licenses/LICENSE.mingw-w64"}
 IN_SDIST = {"LICENSE", "PKG-INFO", "README.md", "pyproject.toml", "conftest.py", "tests/conftest.py", "docs/design.md"}
-IN_SDIST |= {"LICENSE.mingw-w64", "hatch_build.py", "ltr_metrics/_engine/core.cpp"}
+IN_SDIST |= {"LICENSE.mingw-w64", "hatch_build.py", "ltr_metrics/_ranks/core.cpp"}
 
 FUNCTIONS = {"accumulate", "evaluate", "means", "processor_level", "rank", "source_crc"}  # as native.py calls them
 KINDS = {  # of a library by the end of the wheel's tag: its suffix, its format and its machine
@@ -62,7 +62,7 @@ def faults_of_wheel(path: Path, version: str) -> list[str]:
     name, _, tag = path.stem.partition(f"-{version}-")
     suffix, _, machine = kind_of(tag)
     levels = ("core", "core-v3", "core-v4") if machine in ("X86_64", "AMD64") else ("core",)
-    libraries = {f"ltr_metrics/_engine/{level}{suffix}" for level in levels}
+    libraries = {f"ltr_metrics/_ranks/{level}{suffix}" for level in levels}
     expected = package_files() | {f"{name}-{version}.dist-info/{part}" for part in METADATA} | libraries
     with zipfile.ZipFile(path) as archive:
         names = set(archive.namelist())

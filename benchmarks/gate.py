@@ -18,7 +18,7 @@ import numpy as np
 import ltr_metrics as ltr
 from benchmarks.intervals import Draw, clusters, echo_table
 from benchmarks.shapes import Data, FloatArray, IntArray, mq2008
-from ltr_metrics._engine.checks import BoolArray
+from ltr_metrics._rows.checks import BoolArray
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.metrics.requests import Policy
 

@@ -17,7 +17,7 @@ import ltr_metrics as ltr
 from benchmarks.gate import METRIC, RULE, compared
 from benchmarks.intervals import echo_table
 from benchmarks.shapes import FloatArray
-from ltr_metrics._engine.words import FamilyOfGate
+from ltr_metrics._rows.words import FamilyOfGate
 from ltr_metrics.analysis.inference import effective_number, upper_share
 
 CANDIDATES = (1, 5, 10)

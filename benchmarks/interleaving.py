@@ -18,7 +18,7 @@ from tabulate import tabulate
 
 import ltr_metrics as ltr
 from benchmarks.shapes import mq2008_parts
-from ltr_metrics._engine.words import InterleavingMethod
+from ltr_metrics._rows.words import InterleavingMethod
 from ltr_metrics.interleaving import ClickModel, Outcome, simulate
 from ltr_metrics.io import read_letor
 

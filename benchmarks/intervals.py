@@ -15,7 +15,7 @@ from tabulate import tabulate
 
 import ltr_metrics as ltr
 from benchmarks.shapes import Data, FloatArray, IntArray, mq2008
-from ltr_metrics._engine.words import Interval
+from ltr_metrics._rows.words import Interval
 from ltr_metrics.analysis.inference import Sample, intervals
 from ltr_metrics.analysis.settings import INTERVALS
 

@@ -18,7 +18,7 @@ import numpy as np
 import ltr_metrics as ltr
 from benchmarks.clock import Call
 from benchmarks.shapes import Data
-from ltr_metrics._engine.words import ConventionName
+from ltr_metrics._rows.words import ConventionName
 
 Prepare = Callable[[Data, int], tuple[Call, Callable[[Any], list[float]]]]
 CUTOFFS = [1, 3, 5, 10]

@@ -3,9 +3,9 @@
 import importlib
 import typing
 
-from ltr_metrics._engine.grouping import group_to_qid, qid_to_group
-from ltr_metrics._engine.positions import Positions
-from ltr_metrics._engine.ranking import Ranking
+from ltr_metrics._ranks.ranking import Ranking
+from ltr_metrics._rows.grouping import group_to_qid, qid_to_group
+from ltr_metrics._rows.positions import Positions
 from ltr_metrics.errors import LtrError, LtrKeyError, LtrTypeError, LtrValueError, LtrWarning, MissingExtraError
 from ltr_metrics.evaluation.evaluate import Queries, evaluate
 from ltr_metrics.evaluation.result import Evaluation
@@ -37,10 +37,10 @@ if typing.TYPE_CHECKING:
     from ltr_metrics.curves import learning_curve
     from ltr_metrics.evaluation.batches import evaluate_batches
     from ltr_metrics.evaluation.saved import load_result
-    from ltr_metrics.evaluation.search_log import SearchLog
-    from ltr_metrics.evaluation.training_log import PerQueryLog
     from ltr_metrics.io.datasets import make_ranking, train_test_split
     from ltr_metrics.io.trec import from_qrels
+    from ltr_metrics.logs.search_log import SearchLog
+    from ltr_metrics.logs.training_log import PerQueryLog
 
 __version__ = "0.1.0"
 
@@ -127,8 +127,8 @@ _HOME = {
     "Interval": "analysis.intervals",
     "Intervals": "analysis.intervals",
     "intervals": "analysis.intervals",
-    "PerQueryLog": "evaluation.training_log",
-    "SearchLog": "evaluation.search_log",
+    "PerQueryLog": "logs.training_log",
+    "SearchLog": "logs.search_log",
 }
 
 if not typing.TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ltr_metrics._engine.checks import BoolArray, require_count
+from ltr_metrics._rows.checks import BoolArray, require_count
 from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
 from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.io.trec import from_qrels

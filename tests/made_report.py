@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 import ltr_metrics as ltr
-from ltr_metrics.evaluation.training_log import Round
 from ltr_metrics.interleaving import ClickModel
+from ltr_metrics.logs.training_log import Round
 from ltr_metrics.metrics.requests import resolve
 from ltr_metrics.report import Report, summarize
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ltr_metrics._engine.cache import once
-from ltr_metrics._engine.checks import FloatArray, as_numbers, named_columns, same_arrays
 from ltr_metrics._hosts.host_metrics import HostMetrics
+from ltr_metrics._rows.cache import once
+from ltr_metrics._rows.checks import FloatArray, as_numbers, named_columns, same_arrays
 from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
 from ltr_metrics.evaluation.evaluate import Queries
 

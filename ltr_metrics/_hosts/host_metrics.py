@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from ltr_metrics._engine.words import ConventionName, HostOfGain, NoRelevant, TiePolicy
 from ltr_metrics._hosts.frames import HostCall
 from ltr_metrics._hosts.known_hosts import ENTRY_POINTS, Gain
 from ltr_metrics._hosts.log_names import Names, names_in_log, require_data_name
+from ltr_metrics._hosts.totals import Totals
+from ltr_metrics._rows.words import ConventionName, HostOfGain, NoRelevant, TiePolicy
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.evaluation.result import Evaluation
-from ltr_metrics.evaluation.totals import Totals
-from ltr_metrics.evaluation.training_log import PerQueryLog, Round
+from ltr_metrics.logs.training_log import PerQueryLog, Round
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.conventions import Convention, convention_of
 from ltr_metrics.metrics.names import in_lower_case

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, get_args
 
-from ltr_metrics._engine.checks import require_option
-from ltr_metrics._engine.words import HostOfGain, NameStyle
+from ltr_metrics._rows.checks import require_option
+from ltr_metrics._rows.words import HostOfGain, NameStyle
 from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
 from ltr_metrics.evaluation.by_metric import ByMetric
 from ltr_metrics.metrics.base import Metric

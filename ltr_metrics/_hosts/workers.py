@@ -13,13 +13,13 @@ from zlib import crc32
 
 import numpy as np
 
-from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray
 from ltr_metrics._hosts.host_metrics import Plan, refuse_undefined_means
+from ltr_metrics._hosts.totals import Totals
+from ltr_metrics._rows.checks import AnyArray, BoolArray, FloatArray
 from ltr_metrics.errors import LtrError, LtrValueError, naming
 from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.evaluation.parts import check_labels, check_without_warnings
-from ltr_metrics.evaluation.totals import Totals
-from ltr_metrics.evaluation.training_log import PerQueryLog
+from ltr_metrics.logs.training_log import PerQueryLog
 from ltr_metrics.metrics.requests import Request
 
 HOW_TO_KEEP_QUERIES_WHOLE = (

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
-from ltr_metrics._engine.checks import (
+from ltr_metrics._rows.checks import (
     BoolArray,
     FloatArray,
     IntArray,
@@ -16,12 +16,12 @@ from ltr_metrics._engine.checks import (
     require_option,
     same_arrays,
 )
-from ltr_metrics._engine.grouping import GroupedRows
-from ltr_metrics._engine.ids import positions_by_text, spelling_hint
-from ltr_metrics._engine.per_query import cluster_of_queries, segmentations, warn_of_words_for_missing, weights
-from ltr_metrics._engine.plain import plain_ids
-from ltr_metrics._engine.positions import Positions
-from ltr_metrics._engine.words import QueriesOfComparison
+from ltr_metrics._rows.grouping import GroupedRows
+from ltr_metrics._rows.ids import positions_by_text, spelling_hint
+from ltr_metrics._rows.per_query import cluster_of_queries, segmentations, warn_of_words_for_missing, weights
+from ltr_metrics._rows.plain import plain_ids
+from ltr_metrics._rows.positions import Positions
+from ltr_metrics._rows.words import QueriesOfComparison
 from ltr_metrics.errors import Argument, LtrKeyError, LtrTypeError, LtrValueError, did_you_mean, naming
 from ltr_metrics.evaluation.evaluate import queries_from
 from ltr_metrics.evaluation.fingerprint import differing

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ltr_metrics._engine.plain import DataFrame, to_dataframe
-from ltr_metrics._engine.words import ConventionName, NoRelevant, TiePolicy
+from ltr_metrics._rows.plain import DataFrame, to_dataframe
+from ltr_metrics._rows.words import ConventionName, NoRelevant, TiePolicy
 from ltr_metrics.analysis.audit import tied_queries
 from ltr_metrics.errors import Argument, LtrValueError, one_line
 from ltr_metrics.evaluation.evaluate import Queries, queries_from

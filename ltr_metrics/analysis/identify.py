@@ -12,9 +12,9 @@ from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
-from ltr_metrics._engine.cache import once
-from ltr_metrics._engine.plain import DataFrame, to_dataframe
-from ltr_metrics._engine.words import TiePolicy
+from ltr_metrics._rows.cache import once
+from ltr_metrics._rows.plain import DataFrame, to_dataframe
+from ltr_metrics._rows.words import TiePolicy
 from ltr_metrics.analysis.audit import tied_queries
 from ltr_metrics.analysis.explain import Reading, format_choice, means_of, skill_of_reading
 from ltr_metrics.errors import Argument, LtrError, LtrValueError, LtrWarning, naming

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from ltr_metrics._engine.checks import FloatArray, IntArray
-from ltr_metrics._engine.plain import DataFrame, to_dataframe
+from ltr_metrics._rows.checks import FloatArray, IntArray
+from ltr_metrics._rows.plain import DataFrame, to_dataframe
 from ltr_metrics.analysis import inference
 from ltr_metrics.analysis.inference.limits import bootstrap_means
 from ltr_metrics.analysis.settings import INTERVALS, Settings

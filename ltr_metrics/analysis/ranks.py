@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ltr_metrics._engine.checks import BoolArray, FloatArray, IntArray, as_numbers
-from ltr_metrics._engine.queries import LabelledQueries
-from ltr_metrics._engine.ranking import Ranking
+from ltr_metrics._ranks.ranking import Ranking
+from ltr_metrics._rows.checks import BoolArray, FloatArray, IntArray, as_numbers
+from ltr_metrics._rows.queries import LabelledQueries
 
 
 class RowRanks(NamedTuple):

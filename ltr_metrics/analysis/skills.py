@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ltr_metrics._engine.checks import BoolArray, FloatArray
+from ltr_metrics._rows.checks import BoolArray, FloatArray
 from ltr_metrics.analysis.inference import Sample, columns_at_once, intervals
 from ltr_metrics.analysis.settings import IntervalSettings
 from ltr_metrics.errors import naming

@@ -11,7 +11,7 @@ from typing import Any
 import catboost
 import numpy as np
 
-from ltr_metrics._engine.checks import AnyArray, FloatArray
+from ltr_metrics._rows.checks import AnyArray, FloatArray
 from ltr_metrics.catboost.catboost_validation import sizes_of_pool
 from ltr_metrics.curves import Fitted, naming_host, require_table
 from ltr_metrics.errors import LtrValueError

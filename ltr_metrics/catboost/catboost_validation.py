@@ -12,11 +12,11 @@ from typing import Any
 import catboost
 import numpy as np
 
-from ltr_metrics._engine.checks import AnyArray, IntArray
 from ltr_metrics._hosts.frames import HostCall, find_call
+from ltr_metrics._rows.checks import AnyArray, IntArray
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.evaluation.evaluate import Queries
-from ltr_metrics.evaluation.training_log import Round
+from ltr_metrics.logs.training_log import Round
 
 DEFAULT_ITERATIONS = 1000  # CatBoost's own
 EVALUATE_LATER = "ltr_metrics.learning_curve evaluates any data set after the training."

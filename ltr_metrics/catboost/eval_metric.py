@@ -8,14 +8,14 @@ from typing import Any
 import catboost.metrics
 import numpy as np
 
-from ltr_metrics._engine.words import ConventionName, NoRelevant, TiePolicy
 from ltr_metrics._hosts.host_data import require_columns
 from ltr_metrics._hosts.host_metrics import HostMetrics
 from ltr_metrics._hosts.known_hosts import wrong_host
 from ltr_metrics._hosts.log_names import Names
+from ltr_metrics._rows.words import ConventionName, NoRelevant, TiePolicy
 from ltr_metrics.catboost.catboost_validation import ValidatedTraining, ValidationSet, refuse_gpu, training_call
 from ltr_metrics.errors import LtrValueError
-from ltr_metrics.evaluation.training_log import PerQueryLog
+from ltr_metrics.logs.training_log import PerQueryLog
 from ltr_metrics.metrics.conventions import Convention
 from ltr_metrics.metrics.requests import Metrics
 

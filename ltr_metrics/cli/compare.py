@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from ltr_metrics._engine.ids import id_text
+from ltr_metrics._rows.ids import id_text
 from ltr_metrics.analysis.alignment import metrics_of
 from ltr_metrics.analysis.comparison import Comparison, require_yardsticks
 from ltr_metrics.analysis.comparison import compare as compare_models

@@ -19,10 +19,10 @@ from ltr_metrics.cli.output import Output, write_file
 from ltr_metrics.curves import evaluate_rounds, read_model
 from ltr_metrics.errors import LtrValueError, naming
 from ltr_metrics.evaluation.evaluate import Queries
-from ltr_metrics.evaluation.learning import LearningCurve
 from ltr_metrics.evaluation.saved import versions
 from ltr_metrics.evaluation.tables import Table, as_markdown, as_text
-from ltr_metrics.evaluation.training_log import PerQueryLog
+from ltr_metrics.logs.learning import LearningCurve
+from ltr_metrics.logs.training_log import PerQueryLog
 from ltr_metrics.metrics.requests import Request, resolve
 from ltr_metrics.report.csv import in_csv
 from ltr_metrics.report.plots.lines import Format, panels_of_curves

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from ltr_metrics._engine.checks import AnyArray, IntArray
-from ltr_metrics._engine.per_query import Segmentations
+from ltr_metrics._rows.checks import AnyArray, IntArray
+from ltr_metrics._rows.per_query import Segmentations
 from ltr_metrics.cli.options import SCORE_FILES, model_names, refuse, score_file
 from ltr_metrics.errors import LtrKeyError, LtrValueError, did_you_mean, naming, warn
 from ltr_metrics.evaluation.batches import evaluate_batches

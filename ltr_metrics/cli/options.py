@@ -12,7 +12,7 @@ from typing import Any, TypeVar, get_args
 import click
 from click.core import ParameterSource
 
-from ltr_metrics._engine import words
+from ltr_metrics._rows import words
 from ltr_metrics.errors import Argument, InParts, InPython, LtrError, LtrKeyError, LtrValueError, did_you_mean
 from ltr_metrics.io.files import without_compression
 from ltr_metrics.io.tables import is_table

@@ -13,7 +13,7 @@ from ltr_metrics.cli.data import Source, read_source, requested_metrics
 from ltr_metrics.cli.evaluate import RENDERERS as EVALUATION_RENDERERS
 from ltr_metrics.cli.output import Output, gate_status
 from ltr_metrics.errors import LtrValueError
-from ltr_metrics.evaluation.learning import LearningCurve
+from ltr_metrics.logs.learning import LearningCurve
 from ltr_metrics.metrics.requests import OneMetric, resolve
 from ltr_metrics.report import as_html, summarize
 

@@ -1,1 +1,1 @@
-"""From scores to results: `evaluate`, saved results, parts, files larger than memory, logs."""
+"""One evaluation: `evaluate`, its result, saved results, parts, files larger than memory."""

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ltr_metrics._engine.checks import AnyArray, FloatArray
+from ltr_metrics._rows.checks import AnyArray, FloatArray
 
 
 class Change(NamedTuple):

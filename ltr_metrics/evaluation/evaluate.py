@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from ltr_metrics._engine import native
-from ltr_metrics._engine.cache import cached_newest, once
-from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray
-from ltr_metrics._engine.positions import Positions
-from ltr_metrics._engine.queries import LabelledQueries
-from ltr_metrics._engine.ranking import Ranking
-from ltr_metrics._engine.threads import n_threads_for
-from ltr_metrics._engine.words import ConventionName, NoRelevant, TiePolicy, Unjudged
+from ltr_metrics._ranks import native
+from ltr_metrics._ranks.ranking import Ranking
+from ltr_metrics._ranks.threads import n_threads_for
+from ltr_metrics._rows.cache import cached_newest, once
+from ltr_metrics._rows.checks import AnyArray, BoolArray, FloatArray
+from ltr_metrics._rows.positions import Positions
+from ltr_metrics._rows.queries import LabelledQueries
+from ltr_metrics._rows.words import ConventionName, NoRelevant, TiePolicy, Unjudged
 from ltr_metrics.errors import Argument, LtrTypeError, LtrValueError, did_you_mean
 from ltr_metrics.evaluation.by_metric import ByMetric
 from ltr_metrics.evaluation.families import Families, families_for

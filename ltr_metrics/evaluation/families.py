@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from ltr_metrics._engine import native
-from ltr_metrics._engine.cache import cached
-from ltr_metrics._engine.queries import LabelledQueries
+from ltr_metrics._ranks import native
+from ltr_metrics._rows.cache import cached
+from ltr_metrics._rows.queries import LabelledQueries
 from ltr_metrics.metrics.base import Metric, RankMetric
 from ltr_metrics.metrics.requests import Family, families_of
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ltr_metrics._engine.checks import AnyArray, BoolArray
-from ltr_metrics._engine.ids import id_texts
-from ltr_metrics._engine.queries import LabelledQueries
-from ltr_metrics._engine.words import Unjudged
+from ltr_metrics._rows.checks import AnyArray, BoolArray
+from ltr_metrics._rows.ids import id_texts
+from ltr_metrics._rows.queries import LabelledQueries
+from ltr_metrics._rows.words import Unjudged
 
 
 class Fingerprint:

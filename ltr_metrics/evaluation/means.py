@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ltr_metrics._engine import native
-from ltr_metrics._engine.checks import BoolArray, FloatArray, IntArray, require_confidence
+from ltr_metrics._ranks import native
+from ltr_metrics._rows.checks import BoolArray, FloatArray, IntArray, require_confidence
 from ltr_metrics.errors import import_extra
 
 LEAST_EXPONENT = -1074  # the smallest positive float64 is 2 ** -1074

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ltr_metrics._engine.checks import FloatArray
+from ltr_metrics._rows.checks import FloatArray
 from ltr_metrics.errors import LtrError
 from ltr_metrics.metrics.names import metric
 

@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from ltr_metrics._engine.checks import AnyArray
-from ltr_metrics._engine.ids import id_texts
-from ltr_metrics._engine.plain import plain_id
+from ltr_metrics._rows.checks import AnyArray
+from ltr_metrics._rows.ids import id_texts
+from ltr_metrics._rows.plain import plain_id
 from ltr_metrics.errors import LtrValueError, import_extra
 from ltr_metrics.evaluation.fingerprint import Fingerprint
 from ltr_metrics.evaluation.result import CHANCE, IDEAL, Evaluation

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ltr_metrics._engine.checks import IntArray
-from ltr_metrics._engine.ids import id_text
-from ltr_metrics._engine.per_query import Segmentations
+from ltr_metrics._rows.checks import IntArray
+from ltr_metrics._rows.ids import id_text
+from ltr_metrics._rows.per_query import Segmentations
 from ltr_metrics.errors import LtrKeyError, did_you_mean
 
 

@@ -14,24 +14,24 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ltr_metrics._engine import native
-from ltr_metrics._engine.cache import cached_newest
-from ltr_metrics._engine.checks import BoolArray, FloatArray, IntArray
-from ltr_metrics._engine.queries import LabelledQueries
-from ltr_metrics._engine.ranking import Ranking
-from ltr_metrics._engine.threads import n_threads_for
+from ltr_metrics._ranks import native
+from ltr_metrics._ranks.ranking import Ranking
+from ltr_metrics._ranks.threads import n_threads_for
+from ltr_metrics._rows.cache import cached_newest
+from ltr_metrics._rows.checks import BoolArray, FloatArray, IntArray
+from ltr_metrics._rows.queries import LabelledQueries
 from ltr_metrics.errors import Argument, LtrError, LtrValueError
-from ltr_metrics.evaluation.families import families_for
-from ltr_metrics.evaluation.means import mean
-from ltr_metrics.evaluation.rounding import SAME
-from ltr_metrics.metrics.base import Metric, RankMetric
-from ltr_metrics.metrics.best_order import (
+from ltr_metrics.evaluation.best_order import (
     best_sums,
     is_function_of_user,
     merits_declared,
     merits_of_grades,
     over_all_orders,
 )
+from ltr_metrics.evaluation.families import families_for
+from ltr_metrics.evaluation.means import mean
+from ltr_metrics.evaluation.rounding import SAME
+from ltr_metrics.metrics.base import Metric, RankMetric
 from ltr_metrics.metrics.order import PairAccuracy
 from ltr_metrics.metrics.requests import Family, Request, families_of
 

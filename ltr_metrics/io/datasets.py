@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ltr_metrics._engine.checks import (
+from ltr_metrics._rows.checks import (
     AnyArray,
     FloatArray,
     IntArray,
@@ -17,7 +17,7 @@ from ltr_metrics._engine.checks import (
     require_fraction,
     take_rows,
 )
-from ltr_metrics._engine.grouping import GroupedRows, as_ids
+from ltr_metrics._rows.grouping import GroupedRows, as_ids
 from ltr_metrics.errors import LtrValueError
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from typing import Any
 import lightgbm
 import numpy as np
 
-from ltr_metrics._engine.checks import AnyArray, FloatArray, has_named_columns, named_columns
 from ltr_metrics._hosts.host_data import require_features
+from ltr_metrics._rows.checks import AnyArray, FloatArray, has_named_columns, named_columns
 from ltr_metrics.curves import Fitted, naming_host, refuse_dart, refuse_several_scores, require_table
 from ltr_metrics.errors import LtrValueError
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any
 
-from ltr_metrics._engine.words import ConventionName
 from ltr_metrics._hosts.frames import find_call
 from ltr_metrics._hosts.host_metrics import Plan, WatchedMetric, not_evaluated, several_sets
 from ltr_metrics._hosts.known_hosts import Gain, gain_of_setting
+from ltr_metrics._rows.words import ConventionName
 from ltr_metrics.errors import import_extra
 from ltr_metrics.lightgbm.lightgbm_metric import LightGBMFunction
 from ltr_metrics.metrics.base import Metric

@@ -7,9 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from ltr_metrics._engine.checks import FloatArray
-from ltr_metrics._engine.queries import LabelledQueries
-from ltr_metrics._engine.ranking import Ranking
+from ltr_metrics._ranks.ranking import Ranking
+from ltr_metrics._rows.checks import FloatArray
+from ltr_metrics._rows.queries import LabelledQueries
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.gains import refuse_overflow
 

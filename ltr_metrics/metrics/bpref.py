@@ -6,10 +6,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from ltr_metrics._engine.cache import once
-from ltr_metrics._engine.checks import BoolArray, FloatArray, IntArray
-from ltr_metrics._engine.queries import LabelledQueries, has_flag
-from ltr_metrics._engine.ranking import Ranking
+from ltr_metrics._ranks.ranking import Ranking
+from ltr_metrics._rows.cache import once
+from ltr_metrics._rows.checks import BoolArray, FloatArray, IntArray
+from ltr_metrics._rows.queries import LabelledQueries, has_flag
 from ltr_metrics.metrics.relevance import BinaryMetric
 
 

@@ -9,13 +9,13 @@ from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
-from ltr_metrics._engine.checks import FloatArray, require_option
-from ltr_metrics._engine.native import accumulate
-from ltr_metrics._engine.queries import LabelledQueries
+from ltr_metrics._ranks.ideal import ideal_sums
+from ltr_metrics._ranks.native import accumulate
+from ltr_metrics._rows.checks import FloatArray, require_option
+from ltr_metrics._rows.queries import LabelledQueries
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.metrics.base import RankMetric, parameter, word
 from ltr_metrics.metrics.gains import GainMetric, refuse_falling, refuse_overflow
-from ltr_metrics.metrics.ideal import ideal_sums
 
 NamedDiscount = Literal["log2", "jarvelin", "position"]
 Ideal = Literal["cutoff", "shown", "all", "slots"]

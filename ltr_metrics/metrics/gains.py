@@ -8,9 +8,9 @@ from typing import Any, get_args
 
 import numpy as np
 
-from ltr_metrics._engine.checks import FloatArray
-from ltr_metrics._engine.queries import LabelledQueries
-from ltr_metrics._engine.words import NamedGain
+from ltr_metrics._rows.checks import FloatArray
+from ltr_metrics._rows.queries import LabelledQueries
+from ltr_metrics._rows.words import NamedGain
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.metrics.base import Metric, as_numbers, parameter
 

@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from ltr_metrics._engine.checks import BoolArray, FloatArray, IntArray
-from ltr_metrics._engine.queries import LabelledQueries
-from ltr_metrics._engine.ranking import Ranking
+from ltr_metrics._ranks.ranking import Ranking
+from ltr_metrics._rows.checks import BoolArray, FloatArray, IntArray
+from ltr_metrics._rows.queries import LabelledQueries
 from ltr_metrics.errors import Argument, LtrValueError, one_line
 from ltr_metrics.metrics.base import as_numbers, parameter, word
 from ltr_metrics.metrics.relevance import BinaryMetric

@@ -10,10 +10,10 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from ltr_metrics._engine.cache import cached
-from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray, IntArray
-from ltr_metrics._engine.queries import LabelledQueries
-from ltr_metrics._engine.ranking import Ranking
+from ltr_metrics._ranks.ranking import Ranking
+from ltr_metrics._rows.cache import cached
+from ltr_metrics._rows.checks import AnyArray, BoolArray, FloatArray, IntArray
+from ltr_metrics._rows.queries import LabelledQueries
 from ltr_metrics.metrics.base import Metric, number, word
 
 Average = Literal["macro", "micro"]

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
-from ltr_metrics._engine.checks import require_option
-from ltr_metrics._engine.words import ConventionName, NoRelevant, TiePolicy
+from ltr_metrics._rows.checks import require_option
+from ltr_metrics._rows.words import ConventionName, NoRelevant, TiePolicy
 from ltr_metrics.errors import Argument, InPython, LtrTypeError, LtrValueError, warn
 from ltr_metrics.metrics.base import Metric, RankMetric
 from ltr_metrics.metrics.conventions import (

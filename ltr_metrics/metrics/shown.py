@@ -8,8 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from ltr_metrics._engine.checks import FloatArray
-from ltr_metrics._engine.queries import LabelledQueries
+from ltr_metrics._rows.checks import FloatArray
+from ltr_metrics._rows.queries import LabelledQueries
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.metrics.base import RankMetric
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ltr_metrics._engine.words import ConventionName, NoRelevant, TiePolicy
 from ltr_metrics._hosts.log_names import Names
+from ltr_metrics._rows.words import ConventionName, NoRelevant, TiePolicy
 from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
 from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.metrics.conventions import Convention

@@ -11,7 +11,7 @@ from io import StringIO
 from ltr_metrics.analysis.comparison import Comparison
 from ltr_metrics.analysis.settings import INTERVALS
 from ltr_metrics.errors import import_extra
-from ltr_metrics.evaluation.learning import LearningCurve
+from ltr_metrics.logs.learning import LearningCurve
 from ltr_metrics.report.parts import Figure
 from ltr_metrics.report.plots.differences import DifferencesDisplay
 from ltr_metrics.report.plots.forest import ComparisonDisplay, LeaderboardDisplay, SegmentsDisplay

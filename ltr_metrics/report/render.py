@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ltr_metrics._engine.ids import id_texts
+from ltr_metrics._rows.ids import id_texts
 from ltr_metrics.errors import import_extra, one_line
 from ltr_metrics.evaluation import tables
 from ltr_metrics.evaluation.saved import versions

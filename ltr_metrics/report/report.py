@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ltr_metrics._engine.per_query import labels_of
-from ltr_metrics._engine.plain import plain
-from ltr_metrics._engine.words import FamilyOfGate
+from ltr_metrics._rows.per_query import labels_of
+from ltr_metrics._rows.plain import plain
+from ltr_metrics._rows.words import FamilyOfGate
 from ltr_metrics.analysis.audit import Audit, DataAudit, audit_of
 from ltr_metrics.analysis.churn import Churn, churn_of
 from ltr_metrics.analysis.comparison import Comparison, compare
@@ -21,9 +21,9 @@ from ltr_metrics.analysis.leaderboard import Leaderboard
 from ltr_metrics.analysis.rank_changes import RankChanges, rank_changes
 from ltr_metrics.errors import Argument, LtrTypeError, LtrValueError, naming
 from ltr_metrics.evaluation.evaluate import Queries
-from ltr_metrics.evaluation.learning import LearningCurve
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.evaluation.saved import versions
+from ltr_metrics.logs.learning import LearningCurve
 from ltr_metrics.metrics.base import RankMetric
 from ltr_metrics.metrics.requests import Metrics, Request, resolve
 from ltr_metrics.report.online import Online

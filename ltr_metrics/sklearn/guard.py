@@ -8,10 +8,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ltr_metrics._engine.checks import AnyArray
-from ltr_metrics._engine.grouping import GroupedRows
-from ltr_metrics._engine.ids import id_texts
-from ltr_metrics._engine.words import PartOfSearch
+from ltr_metrics._rows.checks import AnyArray
+from ltr_metrics._rows.grouping import GroupedRows
+from ltr_metrics._rows.ids import id_texts
+from ltr_metrics._rows.words import PartOfSearch
 from ltr_metrics.errors import LtrValueError, warn
 from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.sklearn.columns import names_of_columns

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from ltr_metrics._engine.checks import AnyArray, BoolArray, IntArray, take_rows
-from ltr_metrics._engine.grouping import GroupedRows
+from ltr_metrics._rows.checks import AnyArray, BoolArray, IntArray, take_rows
+from ltr_metrics._rows.grouping import GroupedRows
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.sklearn.columns import n_entries
 

@@ -10,16 +10,16 @@ from typing import Any
 
 import xgboost
 
-from ltr_metrics._engine.cache import cached
-from ltr_metrics._engine.words import ConventionName, NoRelevant, TiePolicy
 from ltr_metrics._hosts.frames import HostCall, find_call
 from ltr_metrics._hosts.host_data import ColumnsByData, QueriesCache, queries_of_boundaries
 from ltr_metrics._hosts.host_metrics import HostMetrics, MetricFunction, Plan, model_of_call
 from ltr_metrics._hosts.known_hosts import with_metrics, wrong_host
 from ltr_metrics._hosts.log_names import Names, refuse_names_in_use, refuse_separators
 from ltr_metrics._hosts.workers import Part, mean_over_workers
+from ltr_metrics._rows.cache import cached
+from ltr_metrics._rows.words import ConventionName, NoRelevant, TiePolicy
 from ltr_metrics.evaluation.evaluate import Queries
-from ltr_metrics.evaluation.training_log import PerQueryLog, Round
+from ltr_metrics.logs.training_log import PerQueryLog, Round
 from ltr_metrics.metrics.conventions import Convention
 from ltr_metrics.metrics.requests import Metrics
 from ltr_metrics.xgboost.xgboost_gain import gain_of_training

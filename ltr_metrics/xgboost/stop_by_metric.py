@@ -6,11 +6,11 @@ from typing import Any
 
 import xgboost
 
-from ltr_metrics._engine.checks import require_count
-from ltr_metrics._engine.words import ConventionName
 from ltr_metrics._hosts.frames import find_call
 from ltr_metrics._hosts.host_metrics import Plan, WatchedMetric, not_evaluated, several_sets
 from ltr_metrics._hosts.log_names import refuse_names_in_use
+from ltr_metrics._rows.checks import require_count
+from ltr_metrics._rows.words import ConventionName
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.conventions import Convention
 from ltr_metrics.xgboost.custom_metric import REMEDY, MatrixMetrics

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import xgboost
 
-from ltr_metrics._engine.checks import AnyArray, FloatArray
 from ltr_metrics._hosts.host_data import require_features
+from ltr_metrics._rows.checks import AnyArray, FloatArray
 from ltr_metrics.curves import Fitted, naming_host, refuse_dart, require_table
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 

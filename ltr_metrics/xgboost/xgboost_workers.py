@@ -8,8 +8,8 @@ import numpy as np
 from xgboost import collective
 from xgboost.core import XGBoostError
 
-from ltr_metrics._engine.checks import AnyArray, FloatArray
 from ltr_metrics._hosts.frames import find_call
+from ltr_metrics._rows.checks import AnyArray, FloatArray
 
 
 class XGBoostWorkers:

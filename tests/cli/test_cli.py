@@ -17,7 +17,7 @@ import pytest
 from command import Done, in_process, made_rows, write_files
 
 import ltr_metrics as ltr
-from ltr_metrics._engine.plain import plain
+from ltr_metrics._rows.plain import plain
 from ltr_metrics.io import files, read_trec
 from ltr_metrics.io.models import predict
 

@@ -13,7 +13,7 @@ import pytest
 import ltr_metrics as ltr
 from ltr_metrics.counterfactual import evaluate_slates
 from ltr_metrics.interleaving import ClickModel, Impression, Shown, write_impressions
-from ltr_metrics.interleaving.methods import method_named
+from ltr_metrics.online.interleaving.methods import method_named
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:The effective sample size", "ignore:One (query|cluster) contributes", "ignore:The method could not display"

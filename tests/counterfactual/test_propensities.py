@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import ltr_metrics as ltr
-from ltr_metrics.counterfactual import Propensities, estimate_propensities, harvesting
+from ltr_metrics.counterfactual import Propensities, estimate_propensities
+from ltr_metrics.online.counterfactual import harvesting
 
 THETA = 1 / np.arange(1.0, 6) ** 0.8
 

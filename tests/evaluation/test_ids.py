@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ltr_metrics as ltr
-from ltr_metrics._engine.ids import id_text, id_texts, order_of_ids, order_of_text
+from ltr_metrics._rows.ids import id_text, id_texts, order_of_ids, order_of_text
 from ltr_metrics.interleaving import read_impressions
 from ltr_metrics.io import letor_batches, read_letor, read_scores, read_table, read_trec, table_batches
 

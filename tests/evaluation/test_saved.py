@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from parts import same
 
 import ltr_metrics as ltr
-from ltr_metrics._engine.queries import LabelledQueries
+from ltr_metrics._rows.queries import LabelledQueries
 from ltr_metrics.evaluation.fingerprint import Fingerprint
 from ltr_metrics.metrics.requests import resolve
 

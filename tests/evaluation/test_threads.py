@@ -17,8 +17,8 @@ import pytest
 from table import TABLE, Entry
 
 import ltr_metrics as ltr
-from ltr_metrics._engine import native, threads
-from ltr_metrics._engine.threads import n_threads_for
+from ltr_metrics._ranks import native, threads
+from ltr_metrics._ranks.threads import n_threads_for
 
 pytestmark = [pytest.mark.integration, pytest.mark.filterwarnings("ignore::ltr_metrics.LtrWarning")]
 

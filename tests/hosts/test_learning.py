@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import ltr_metrics as ltr
-from ltr_metrics._engine.checks import FloatArray
-from ltr_metrics.evaluation.learning import LearningCurve, lasting_losses, learning_curve
+from ltr_metrics._rows.checks import FloatArray
 from ltr_metrics.evaluation.means import mean_interval
+from ltr_metrics.logs.learning import LearningCurve, lasting_losses, learning_curve
 
 pytestmark = pytest.mark.integration
 

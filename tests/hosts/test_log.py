@@ -13,7 +13,7 @@ import xgboost as xgb
 import ltr_metrics as ltr
 import ltr_metrics.lightgbm
 import ltr_metrics.xgboost
-from ltr_metrics.evaluation.training_log import Round
+from ltr_metrics.logs.training_log import Round
 from ltr_metrics.metrics.requests import resolve
 
 pytestmark = pytest.mark.integration

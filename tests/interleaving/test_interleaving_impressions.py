@@ -16,7 +16,7 @@ import pytest
 
 from ltr_metrics.errors import LtrError, LtrTypeError, LtrValueError
 from ltr_metrics.interleaving import Impression, Shown, read_impressions, score, write_impressions
-from ltr_metrics.interleaving.methods import METHODS
+from ltr_metrics.online.interleaving.methods import METHODS
 
 RANKINGS = {"old": ["a", "b", "c", "d"], "new": ["b", "d", "a", "e"], "third": ["e", "c", "b", "a"]}
 TWO = {name: RANKINGS[name] for name in ("old", "new")}

@@ -22,7 +22,7 @@ from scipy import optimize, stats
 
 from ltr_metrics.errors import LtrError, LtrTypeError, LtrValueError, LtrWarning
 from ltr_metrics.interleaving import Balanced, Method, Optimized, PairwisePreference, Probabilistic, Shown, TeamDraft
-from ltr_metrics.interleaving.methods import METHODS as BY_NAME
+from ltr_metrics.online.interleaving.methods import METHODS as BY_NAME
 
 unbiased_or_not = pytest.mark.filterwarnings("ignore:Optimized has no unbiased")
 ALL = [TeamDraft, PairwisePreference, Balanced, Probabilistic, Optimized]

@@ -16,7 +16,7 @@ from scipy import stats
 
 import ltr_metrics as ltr
 from ltr_metrics.interleaving import ClickModel, PairwisePreference, Shown, TeamDraft, simulate
-from ltr_metrics.interleaving.simulation.mixers import RankingArrays, VectorizedPPM, VectorizedTeamDraft
+from ltr_metrics.online.interleaving.simulation.mixers import RankingArrays, VectorizedPPM, VectorizedTeamDraft
 
 INFORMATIONAL = ClickModel.informational(grades=3)
 MANY = {VectorizedTeamDraft: TeamDraft, VectorizedPPM: PairwisePreference}
@@ -147,7 +147,7 @@ def test_many_pairs_are_counted_part_by_part(monkeypatch: pytest.MonkeyPatch) ->
         return simulate(y, scores, qid=qid, method="ppm", clicks=INFORMATIONAL, impressions=300, length=30).credit
 
     whole = credit()
-    monkeypatch.setattr("ltr_metrics.interleaving.simulation.mixers.MAX_CELLS", 1)
+    monkeypatch.setattr("ltr_metrics.online.interleaving.simulation.mixers.MAX_CELLS", 1)
     np.testing.assert_array_equal(credit(), whole)
 
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import ltr_metrics as ltr
-from ltr_metrics.evaluation.learning import learning_curve
 from ltr_metrics.interleaving import ClickModel, simulate
+from ltr_metrics.logs.learning import learning_curve
 from ltr_metrics.report import as_html, as_text, figures_of, summarize
 
 

@@ -13,8 +13,8 @@ from profiles import examples
 from strategies import Data, data, random_data
 
 import ltr_metrics as ltr
+from ltr_metrics._hosts.totals import Totals
 from ltr_metrics.evaluation.parts import concat_evaluations
-from ltr_metrics.evaluation.totals import Totals
 
 MICRO = "pair_accuracy(average=micro)"
 

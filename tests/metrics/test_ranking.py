@@ -11,7 +11,7 @@ import pytest
 import reference
 
 import ltr_metrics as ltr
-from ltr_metrics._engine import native
+from ltr_metrics._ranks import native
 
 METRICS = ["ndcg_exp", "ndcg_lin@10", "map", "map@10", "mrr", "mrr@5", "err", "err@10", "precision@10", "recall@10"]
 pytestmark = pytest.mark.filterwarnings("ignore:err counts grades")

@@ -9,7 +9,7 @@ from typing import get_args
 import pytest
 
 import ltr_metrics as ltr
-from ltr_metrics._engine import words
+from ltr_metrics._rows import words
 from ltr_metrics.counterfactual import ClickMetric, estimate_propensities, evaluate, evaluate_slates
 from ltr_metrics.interleaving import ClickModel, Impression, simulate
 from ltr_metrics.io import read_trec

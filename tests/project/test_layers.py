@@ -17,10 +17,13 @@ import ltr_metrics as ltr
 PACKAGE = Path(ltr.__file__).parent
 LAYERS = (
     ("errors",),
-    ("_engine",),
-    ("metrics", "io"),
+    ("_rows",),
+    ("_ranks", "io"),
+    ("metrics",),
     ("evaluation",),
-    ("analysis", "interleaving", "counterfactual", "_hosts"),
+    ("logs", "analysis"),
+    ("_hosts", "online"),
+    ("interleaving", "counterfactual"),
     ("lightgbm", "xgboost", "catboost", "sklearn", "dask", "spark", "curves", "trec"),
     ("report",),
     ("cli", "__main__", "mlflow"),
@@ -101,7 +104,7 @@ def run(code: str) -> str:
 
 HOSTS = ("lightgbm", "xgboost", "catboost", "sklearn")
 EXTRAS = (*HOSTS, "pandas", "scipy", "matplotlib", "pyarrow", "click", "tqdm")
-RARE = ("evaluation.training_log", "io.datasets", "analysis.explain", "interleaving")
+RARE = ("logs.training_log", "io.datasets", "analysis.explain", "interleaving")
 
 
 @pytest.mark.parametrize(

@@ -121,7 +121,7 @@ def test_an_unknown_target_is_refused(build: ModuleType, monkeypatch: pytest.Mon
 @pytest.mark.parametrize("fault", ["the source has changed", "there is no library"])
 def test_a_checkout_never_runs_the_core_of_another_source(fault: str, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "ltr_metrics", tmp_path / "ltr_metrics", ignore=shutil.ignore_patterns("__pycache__"))
-    engine = tmp_path / "ltr_metrics" / "_engine"
+    engine = tmp_path / "ltr_metrics" / "_ranks"
     if fault == "there is no library":
         for library in [path for path in engine.iterdir() if path.suffix in {".so", ".dylib", ".dll"}]:
             library.unlink()

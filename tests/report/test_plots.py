@@ -14,8 +14,8 @@ import pytest
 from scipy import stats
 
 import ltr_metrics as ltr
-from ltr_metrics.evaluation.learning import LearningCurve, learning_curve
-from ltr_metrics.evaluation.training_log import Round
+from ltr_metrics.logs.learning import LearningCurve, learning_curve
+from ltr_metrics.logs.training_log import Round
 from ltr_metrics.metrics.requests import resolve
 from ltr_metrics.report import (
     ComparisonDisplay,

@@ -15,9 +15,9 @@ import pytest
 import ltr_metrics as ltr
 from ltr_metrics.counterfactual import Propensities
 from ltr_metrics.counterfactual import evaluate as evaluate_clicks
-from ltr_metrics.evaluation.learning import learning_curve
 from ltr_metrics.evaluation.tables import Table, as_html, as_latex, as_markdown, as_text
-from ltr_metrics.interleaving.outcome import Outcome
+from ltr_metrics.logs.learning import learning_curve
+from ltr_metrics.online.interleaving.outcome import Outcome
 
 SCRIPT = '<script>alert("1")</script> & </td>\x1b]0;owned\x07\u202e'  # markup, and what controls a terminal
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ltr_metrics._engine.checks import FloatArray, IntArray
+from ltr_metrics._rows.checks import FloatArray, IntArray
 from ltr_metrics.analysis.comparison import Comparison, Difference
 from ltr_metrics.evaluation.change import gain_of
 from ltr_metrics.metrics.base import Metric

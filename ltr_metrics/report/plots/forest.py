@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ltr_metrics._engine.plain import segment_title
-from ltr_metrics._engine.words import Interval
+from ltr_metrics._rows.plain import segment_title
+from ltr_metrics._rows.words import Interval
 from ltr_metrics.analysis.alignment import name_in
 from ltr_metrics.analysis.comparison import Comparison, Difference
 from ltr_metrics.analysis.leaderboard import Leaderboard

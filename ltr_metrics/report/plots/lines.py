@@ -10,14 +10,14 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from ltr_metrics._engine.checks import FloatArray, IntArray
+from ltr_metrics._rows.checks import FloatArray, IntArray
 from ltr_metrics.analysis.comparison import Comparison
 from ltr_metrics.errors import LtrKeyError, LtrValueError, import_extra
-from ltr_metrics.evaluation.learning import LearningCurve
 from ltr_metrics.evaluation.means import counting, mean_interval
 from ltr_metrics.evaluation.ranges import Range, of_differences, range_of, within
 from ltr_metrics.evaluation.result import Evaluation
-from ltr_metrics.evaluation.training_log import PerQueryLog
+from ltr_metrics.logs.learning import LearningCurve
+from ltr_metrics.logs.training_log import PerQueryLog
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.names import in_lower_case
 from ltr_metrics.report.plots import style

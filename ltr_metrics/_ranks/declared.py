@@ -1,0 +1,134 @@
+"""What the methods of a metric declare: kinds of sums, and shapes and domains, which are checked when first used.
+
+===========  =======================================================  ===========================
+kind         what a rank adds (g is the grade there)                  metrics
+===========  =======================================================  ===========================
+gains        by_grade[g] x by_rank[rank]                              CG, DCG, NDCG, precision, ...
+precisions   (sum of by_grade so far if by_grade[g] > 0) / by_rank    MAP, Q-measure
+cascade      P(the user stops here) x by_rank[rank], where by_grade   ERR, PFound, MRR, hit
+             has P(the user stops at a document that is reached)
+===========  =======================================================  ===========================
+
+What ties do to each of them is said by the three functions of these names in ``_ranks/core.cpp``.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from ltr_metrics._rows.checks import AnyArray, BoolArray, FloatArray
+from ltr_metrics._rows.queries import LabelledQueries
+from ltr_metrics.errors import LtrTypeError, LtrValueError
+
+Kind = Literal["gains", "precisions", "cascade"]
+Declared = Literal[
+    "by_grade", "by_row", "by_rank", "scale", "divisor", "gains", "discounts", "relevant", "n_relevant"
+]  # fmt: skip
+MAY_BE_UNDEFINED = ("divisor", "n_relevant")  # NaN for a query on which the metric is undefined
+
+
+def checked(
+    name: Declared, what: str, values: Any, queries: LabelledQueries, argument: int | None = None
+) -> AnyArray | None:
+    """Return the values of a method as an array, if they have its shape and are finite.
+
+    Parameters
+    ----------
+    name : str
+        The method.
+    what : str
+        The words for it in messages.
+    values : array-like
+        What it returned.
+    queries : LabelledQueries
+        The queries that it was called with.
+    argument : int or None
+        The further argument that it was called with, such as the number of ranks.
+    """
+    if name == "by_row" and values is None:
+        return None
+    try:
+        array = np.asarray(values, dtype=np.float64, order="C")  # as the compiled core reads it
+    except (TypeError, ValueError):
+        raise LtrTypeError(f"{what} must return numbers. Got {values!r}.") from None
+    what_it_has, shapes = _shapes(name, queries, argument)
+    if array.shape not in shapes:
+        allowed = " or ".join(map(str, shapes))
+        raise LtrValueError(f"{what} must return {what_it_has}: {allowed}. Got the shape {array.shape}.")
+    if name == "relevant":
+        if not np.isin(array, (0.0, 1.0)).all():
+            raise LtrValueError(f"{what} must return True or False for each distinct grade. Got {values!r}.")
+        return array.astype(np.bool_)
+    is_finite = np.isfinite(array)
+    if name not in MAY_BE_UNDEFINED and not is_finite.all():
+        index = ", ".join(map(str, np.argwhere(~is_finite)[0].tolist()))
+        raise LtrValueError(f"{what} must return finite numbers. Got {array[~is_finite][0]} at the index [{index}].")
+    return array
+
+
+def _shapes(name: Declared, queries: LabelledQueries, depth: int | None) -> tuple[str, list[tuple[Any, ...]]]:
+    """Return what a method has a value for, in words, and the shapes that it may return."""
+    if name in ("by_grade", "gains", "relevant"):
+        return "one value for each distinct grade, an array of shape", [(len(queries.grades),)]
+    if name == "by_row":
+        return "one value for each row, an array of shape", [(queries.n_rows,)]
+    if name in ("scale", "divisor", "n_relevant"):
+        return "one number, or one for each query, an array of shape", [(), (queries.n_queries,)]
+    of_ranks = "for each rank, for each query and rank, or for each rank of each query, query after query"
+    return f"one number, or one {of_ranks}", [(), (depth,), (queries.n_queries, depth), (queries.n_rows,)]
+
+
+def refuse_outside_domain(
+    kind: str, what: str, by_grade: FloatArray, by_rank: FloatArray, scale: FloatArray, queries: LabelledQueries
+) -> None:
+    """Raise an error if a kind of sum has no meaning for the values that a metric declares.
+
+    Parameters
+    ----------
+    kind : str
+        ``KIND`` of the metric; "gains" have a meaning for all numbers.
+    what : str
+        The name of the metric's class.
+    by_grade, by_rank, scale : ndarray
+        The values.
+    queries : LabelledQueries
+        All queries.
+    """
+
+    def require(is_right: BoolArray, values: FloatArray, rule: str) -> None:
+        if not is_right.all():
+            at = int(np.where(is_right, -1, abs(values - 0.5)).argmax())  # the farthest one from 0 to 1
+            grade = queries.grades[at]
+            where = f"grade {grade:g}, first at {queries.first_row_of_grade(grade)}"
+            raise LtrValueError(f"{what}.by_grade must {rule}. Got {values[at]:g} for {where}.")
+
+    if kind.startswith("precisions"):
+        counts = "where a document counts if its value is above 0"
+        require(by_grade >= 0, by_grade, f"be at least 0 for KIND='precisions', {counts}")
+        if kind == "precisions_by_hits":
+            rule = "be 0 or 1 with denominator=hits, which counts relevant documents"
+            require(np.isin(by_grade, (0.0, 1.0)), by_grade, rule)
+        if (by_rank <= 0).any():
+            raise LtrValueError(
+                f"{what}.by_rank must be above 0 for KIND='precisions', which divides by it. Got {by_rank.min():g}."
+            )
+    if kind == "cascade":
+        rule = "hold probabilities, from 0 to 1, for KIND='cascade'"
+        stop = by_grade if scale.ndim else by_grade * scale
+        require((stop >= 0) & ((stop <= 1) | bool(scale.ndim)), stop, rule)
+        highest = queries.highest(by_grade) * scale if scale.ndim else stop
+        if highest.max() > 1 or scale.min() < 0:
+            query = int(highest.argmax() if highest.max() > 1 else scale.argmin())
+            of_query = f"The highest of query {queries.qid[query]} is {highest[query]:g}."
+            raise LtrValueError(f"{what}.by_grade must {rule}, after scale. {of_query}")
+
+
+def by_rank_of_queries(by_rank: AnyArray, queries: LabelledQueries, depth: int) -> tuple[FloatArray, AnyArray | None]:
+    """Return the values by rank as a flat array, and where those of each query begin; None if all share them."""
+    if by_rank.ndim == 2:
+        return by_rank.ravel(), np.arange(queries.n_queries) * depth
+    if by_rank.ndim and len(by_rank) != depth:  # query after query
+        return by_rank, queries.starts
+    return np.array(np.broadcast_to(by_rank, depth)), None

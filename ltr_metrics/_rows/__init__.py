@@ -1,0 +1,1 @@
+"""Arrays become validated, grouped queries."""

@@ -1,0 +1,166 @@
+"""The rule that decides whether two ids of different sources name the same thing.
+
+An id names a query, a document, a segment or a cluster. Sources differ in their types. CSV and TREC
+files contain text, LETOR and NumPy files contain whole numbers, and a column that once had a
+missing value contains floats. So two ids are the same if they have the same text (`id_text`), and
+ids are sorted by this text (`order_of_ids`). No id may be missing (`are_missing`).
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from numbers import Number
+from typing import Any
+
+import numpy as np
+
+from ltr_metrics._rows.checks import AnyArray, BoolArray, IntArray
+from ltr_metrics.errors import LtrValueError
+
+_WHOLE = re.compile("0|-?[1-9][0-9]*")
+_ZEROS = re.compile(r"^0+(?=\d)|(?<=\d)\.0+$")
+# What programs write for a missing value. They are text like any other: NA is a country.
+WORDS_FOR_MISSING = frozenset(["NA", "N/A", "#N/A", "<NA>", "nan", "NaN", "NaT", "null", "NULL", "None"])
+
+IdOrder = tuple[int, int, str]
+
+
+def id_text(value: object) -> str:
+    """Return the text by which an id is compared.
+
+    Text stays as it is: ``"007"`` and ``"7.0"`` are not 7. A whole number of any type (7,
+    ``np.int32(7)``, 7.0, ``Decimal(7)``) is written in digits, and a date or time as in ISO 8601.
+    Bytes are read as UTF-8, and any other value is ``str(value)``.
+
+    Examples
+    --------
+    >>> from ltr_metrics._rows.ids import id_text
+    >>> [id_text(one) for one in (7, 7.0, "7", b"7", "007", 7.5, True)]
+    ['7', '7', '7', '7', '007', '7.5', 'True']
+    """
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, bytes):
+        return value.decode(errors="backslashreplace")
+    if isinstance(value, datetime) and value.tzinfo is None:
+        value = value.to_datetime64() if hasattr(value, "to_datetime64") else np.datetime64(value)  # of pandas, in ns
+    if isinstance(value, np.datetime64):
+        return str(np.datetime_as_string(value, unit="auto"))
+    if isinstance(value, (bool, np.timedelta64)) or not isinstance(value, Number):
+        return str(value)
+    whole = _as_whole(value)
+    return str(value if whole is None else whole)
+
+
+def _as_whole(number: Any) -> int | None:
+    """Return a number as an integer, or None if it is not whole."""
+    try:
+        whole = int(number)
+    except (TypeError, ValueError, OverflowError):  # of a complex number, NaN and infinity
+        return None
+    return whole if whole == number else None
+
+
+def id_texts(ids: AnyArray | Iterable[object]) -> list[str]:
+    """Return the text of each id."""
+    if not isinstance(ids, np.ndarray):
+        return list(map(id_text, ids))
+    kind = ids.dtype.kind
+    if kind == "M":
+        return list(map(str, np.datetime_as_string(ids, unit="auto").tolist()))
+    if kind == "m":
+        return list(map(str, ids.astype(str).tolist()))
+    if kind in "iub":
+        return list(map(str, ids.tolist()))
+    return list(map(id_text, ids if kind == "f" else ids.tolist()))  # floats in their own precision
+
+
+def are_missing(ids: AnyArray) -> BoolArray:
+    """Return a mask of the ids that are None, NaN, NaT or pandas' NA, or text without a visible character."""
+    kind = ids.dtype.kind
+    if kind in "fmM":
+        return np.asarray(ids != ids)
+    if kind in "SU":
+        return np.asarray(np.char.isspace(ids) | (ids == ids.dtype.type()))
+    if kind == "O":
+        return np.fromiter(map(is_missing, ids.tolist()), dtype=np.bool_, count=len(ids))
+    return np.zeros(len(ids), dtype=np.bool_)
+
+
+def is_missing(value: Any) -> bool:
+    """Do the same for one id."""
+    if isinstance(value, (str, bytes)):
+        return not value.strip()
+    if value is None or type(value).__name__ == "NAType":  # of pandas
+        return True
+    try:
+        return bool(value != value)
+    except ValueError:  # of an array, which is no id
+        return False
+
+
+def positions_by_text(ids: AnyArray | Sequence[object], owner: str) -> dict[str, int]:
+    """Return the position of each id by its text; refuse two ids with one text (7, ``"7"``)."""
+    position: dict[str, int] = {}
+    for at, text in enumerate(id_texts(ids)):
+        first = position.setdefault(text, at)
+        if first != at:
+            one, other = (ids[i : i + 1].tolist()[0] if isinstance(ids, np.ndarray) else ids[i] for i in (first, at))
+            raise LtrValueError(
+                owner,
+                f" has the ids {one!r} and {other!r}, which cannot be told apart once they are written as text, for "
+                "example to a CSV file. Give all ids the same type, and if these two name different things, rename "
+                "one of them.",
+            )
+    return position
+
+
+def refuse_ids_of_one_text(ids: AnyArray, owner: str) -> None:
+    """Refuse different ids with one text; an array of integers or of text cannot hold such ids."""
+    if ids.dtype.kind in "SV" or (ids.dtype == object and set(map(type, ids.tolist())) not in ({str}, {int})):
+        positions_by_text(ids, owner)
+
+
+def order_of_text(text: str) -> IdOrder:
+    """Return a sort key: whole numbers by value, then all other ids by their text."""
+    return (0, int(text), "") if _WHOLE.fullmatch(text) else (1, 0, text)
+
+
+def order_of_ids(ids: AnyArray) -> IntArray:
+    """Return the positions of the ids in ascending order, whatever their type."""
+    if ids.dtype.kind in "iu":
+        return np.argsort(ids, kind="stable")
+    keys = list(map(order_of_text, id_texts(ids)))
+    return np.array(sorted(range(len(ids)), key=keys.__getitem__), dtype=np.intp)
+
+
+def spelling_hint(ids: Iterable[object], others: Iterable[object]) -> str:
+    """Return a remedy if an id differs from another only in its `loose_spelling`.
+
+    Otherwise return an empty string.
+    """
+    by_spelling = {loose_spelling(other): other for other in others}
+    pair = next(((one, by_spelling[key]) for one in ids if (key := loose_spelling(one)) in by_spelling), None)
+    if pair is None:
+        return ""
+    one, other = spell_apart(*pair)
+    return f" Ids are compared as text, and {one} is not {other}: write them the same way in both."
+
+
+def spell_apart(one: object, other: object) -> tuple[str, str]:
+    """Return two ids as Python writes them, in ASCII if they would look the same."""
+    look_the_same = _composed(one) == _composed(other)
+    return (ascii(one), ascii(other)) if look_the_same else (repr(one), repr(other))
+
+
+def loose_spelling(value: object) -> str:
+    """Return the text of an id without leading zeros, ``.0``, spaces and case, and with composed accents."""
+    return _ZEROS.sub("", _composed(value).strip().lower())
+
+
+def _composed(value: object) -> str:
+    """Return the text of an id in which a letter with an accent is one character."""
+    return unicodedata.normalize("NFC", id_text(value))

@@ -1,0 +1,352 @@
+"""The label side of an evaluation: labels, flags and further columns, checked once.
+
+`LabelledQueries` knows nothing of scores or metrics. The public `Queries` adds `evaluate`.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from functools import cached_property
+from itertools import islice
+from typing import TYPE_CHECKING, Any, get_args
+
+import numpy as np
+
+from ltr_metrics._rows.cache import cached
+from ltr_metrics._rows.checks import (
+    AnyArray,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    as_flags,
+    as_numbers,
+    named_columns,
+    require_option,
+)
+from ltr_metrics._rows.grouping import GroupedRows, as_document_ids
+from ltr_metrics._rows.ids import WORDS_FOR_MISSING
+from ltr_metrics._rows.per_query import (
+    Labels,
+    Segmentations,
+    labels_of,
+    segmentations,
+    warn_of_words_for_missing,
+    weights,
+)
+from ltr_metrics._rows.positions import Positions
+from ltr_metrics._rows.words import Unjudged
+from ltr_metrics.errors import Argument, InPython, LtrTypeError, LtrValueError, one_line, warn
+
+if TYPE_CHECKING:
+    from typing_extensions import Self  # of typing from Python 3.11 on
+
+UNJUDGED: tuple[Unjudged, ...] = get_args(Unjudged)
+MIN_FRACTIONAL_LABELS = 8  # fewer distinct fractional labels may still be grades
+HIGHEST_USUAL_GRADE = 30  # of a grade scale; LightGBM's default gains end here, too
+MIN_QUERIES_OF_ONE = 20  # of fewer queries, all may have one document
+MIN_ROWS_OF_ONE_QUERY = 200  # fewer rows may be one query
+COUNTABLE_GRADES = 256  # integer grades below this are counted instead of sorted
+Y_TRUE, Y_SCORE = Argument("y_true"), Argument("y_score")
+SWAPPED = ("Did you swap ", Y_TRUE, " and ", Y_SCORE, "?", InPython(" Labels come first."))
+
+
+def with_padding_value(values: FloatArray) -> FloatArray:
+    """Return the values of the distinct grades with 0 in front, which is the value of "no document"."""
+    return np.concatenate(([0.0], values))
+
+
+def has_flag(grade_index: AnyArray, flags: BoolArray) -> BoolArray:
+    """Return whether the grade of each document has a flag; the index 0, "no document", has none."""
+    n_below = int(flags.argmax()) if flags.any() else len(flags)
+    if flags[n_below:].all():  # usually all grades from one on have it, and a comparison is faster than a table
+        return np.asarray(grade_index > n_below)
+    return np.append(False, flags)[grade_index]
+
+
+class LabelledQueries(GroupedRows):
+    """The label side of an evaluation; see `ltr_metrics.Queries` for the parameters."""
+
+    def __init__(
+        self,
+        y_true: Any,
+        *,
+        qid: Any = None,
+        group: Any = None,
+        query_weight: Any = None,
+        sample_weight: Any = None,
+        docid: Any = None,
+        retrieved: Any = None,
+        judged: Any = None,
+        unjudged: Unjudged | None = None,
+        columns: Any = None,
+        by: Any = None,
+        cluster: Any = None,
+    ) -> None:
+        labels = as_numbers(y_true, Y_TRUE)
+        of_rows = {"sample_weight": sample_weight, "docid": docid, "retrieved": retrieved, "judged": judged}
+        super().__init__(len(labels), group, y_true=y_true, qid=qid, **of_rows)
+
+        # 1. Labels. They may be missing where a row is not judged, so the flags come first.
+        self.judged: BoolArray | None = None if judged is None else as_flags(judged, "judged", self.n_rows)
+        labels = self._checked_labels(labels)
+        self.has_float32_labels = labels.dtype == np.float32  # thresholds of labels are then rounded to float32
+
+        # 2. Grades and ranked documents. Dropping unjudged documents changes both.
+        self.retrieved: BoolArray | None = None
+        if retrieved is not None:
+            self.restrict_ranking(as_flags(retrieved, "retrieved", self.n_rows), "retrieved is False in every row")
+        self.grades, self.grade_index = _distinct_grades(labels)
+        self.n_documents = self.sizes
+        self.unjudged: Unjudged = "zero" if unjudged is None else require_option("unjudged", unjudged, UNJUDGED)
+        if self.unjudged == "drop" and self.judged is not None:
+            self._drop_unjudged(labels, self.judged)
+
+        # 3. Optional values of documents and queries.
+        self.docid: AnyArray | None = None if docid is None else as_document_ids(docid, self.n_rows)
+        self.refuse_repeated_documents()
+        self.weight: FloatArray | None = None
+        if query_weight is not None or sample_weight is not None:
+            self.weight = weights(self, query_weight, sample_weight)
+        self.columns: dict[str, Any] = {} if columns is None else named_columns(columns, Argument("columns"))
+        self.segments: Segmentations = {} if by is None else segmentations(self, by)
+        self.cluster_labels: Labels | None = None if cluster is None else labels_of(self, Argument("cluster"), cluster)
+        self.cluster: IntArray | None = None if self.cluster_labels is None else self.cluster_labels[1]
+
+        self.has_ids = qid is not None
+        self.may_be_swapped = True  # until the first scores have been compared with the labels
+        shared = (self.qid, self.sizes, self.n_documents, self.grades, self.grade_index, self.weight, self.cluster)
+        for array in shared:
+            if array is not None:
+                array.setflags(write=False)  # results and callables of metrics get these arrays without a copy
+
+    # -- ranked documents ------------------------------------------------------------------------
+
+    @cached_property
+    def n_retrieved(self) -> IntArray:
+        """Number of documents of each query that have a rank."""
+        return self.sizes if self.retrieved is None else np.asarray(self.sum_by_query(self.retrieved))
+
+    @cached_property
+    def ranked_rows(self) -> IntArray | None:
+        """Rows of the documents with a rank, query after query; None if they are 0, 1, 2, ..."""
+        if self.retrieved is None:
+            return self.order
+        rows = self.rows_in_query_order()
+        return rows[self.retrieved[rows]]
+
+    @cached_property
+    def ranked_ends(self) -> IntArray:
+        """Offset in `ranked_rows` at which the documents of each query end."""
+        return self.n_retrieved.cumsum()
+
+    @cached_property
+    def docid_descending(self) -> IntArray:
+        """Position of each row's document id among all ids in descending order."""
+        ids, position = np.unique(np.asarray(self.docid), return_inverse=True)
+        return np.asarray(len(ids) - 1 - position)
+
+    def with_retrieved(self, retrieved: BoolArray) -> Self:
+        """Return a copy in which a document has a rank only if it is retrieved in both."""
+        other = copy(self)
+        other.restrict_ranking(retrieved, "no retrieved document has a position")
+        return other
+
+    def restrict_ranking(self, is_ranked: BoolArray, otherwise: str) -> None:
+        """Give a rank only to the documents of a mask; ``otherwise`` says why none of them has one."""
+        self.retrieved = is_ranked if self.retrieved is None else is_ranked & self.retrieved
+        if not self.retrieved.any():
+            raise LtrValueError(f"There is no ranking to evaluate: {otherwise}.")
+
+    # -- grades ----------------------------------------------------------------------------------
+
+    def count_by_query(self, is_counted: BoolArray, *, ranked: bool = False) -> IntArray:
+        """Count the documents of each query, or those with a rank, whose grade has a flag."""
+        return self._count(is_counted.tobytes(), ranked and self.retrieved is not None)
+
+    @cached
+    def _count(self, flags: bytes, ranked: bool) -> IntArray:
+        is_counted = has_flag(self.grade_index, np.frombuffer(flags, dtype=np.bool_))
+        if ranked and self.retrieved is not None:
+            is_counted &= self.retrieved
+        count: IntArray = self.sum_by_query(is_counted)
+        count.setflags(write=False)
+        return count
+
+    def highest(self, by_grade: FloatArray) -> FloatArray:
+        """Return the highest value of each query's documents, ranked or not, of one value of at least 0 per grade."""
+        values = with_padding_value(by_grade)[self.grade_index]
+        return np.asarray(np.maximum.reduceat(values if self.order is None else values[self.order], self.starts))
+
+    def first_row_of_grade(self, grade: float) -> str:
+        """Return the name of the first row with a grade, for messages about this grade."""
+        index = int(np.searchsorted(self.grades, grade)) + 1
+        return self.where(int(np.flatnonzero(self.grade_index == index)[0]))
+
+    # -- scores of these rows --------------------------------------------------------------------
+
+    def scores(self, y_score: Any) -> Any:
+        """Return one score per row as an array; float32 and float64 stay as they are.
+
+        The first scores are compared with the labels. A warning is given if the two look swapped.
+        """
+        is_plain = type(y_score) is np.ndarray and y_score.dtype == np.float64 and y_score.shape == (self.n_rows,)
+        if is_plain and not self.may_be_swapped:
+            return y_score  # as in each round of a loop
+        if isinstance(y_score, Positions):
+            raise LtrTypeError(
+                "y_score must be scores here, not Positions, which evaluate and compare take. Pass the positions "
+                "with their sign changed (-positions), and retrieved=False for documents without a position."
+            )
+        self.refuse_other_index("y_score", y_score)
+        scores = as_numbers(y_score, Y_SCORE, self.n_rows)
+        if self.may_be_swapped:
+            self.may_be_swapped = False
+            if _look_like_scores(self.grades, self.n_rows) and _look_like_grades(scores, self.query_of_rows()):
+                warn(
+                    f"The labels have {len(self.grades):,} different values in {self.n_rows:,} rows, like scores, and "
+                    f"the scores are only whole numbers from 0 to {scores.max():g}, like grades. ",
+                    *SWAPPED,
+                    " If you did not swap them, ignore this warning.",
+                )
+        return scores
+
+    @cached
+    def warn_of_ids(self) -> None:
+        """Warn once of ids that name no queries, and of words for a missing value that several queries share."""
+        self._warn_of_ids_that_name_no_queries()
+        warn_of_words_for_missing("segment", *self.segments.values())
+        if self.cluster_labels is not None:
+            warn_of_words_for_missing("cluster", self.cluster_labels)
+        if self.docid is None:
+            return
+        rows = np.flatnonzero(np.isin(self.docid, list(WORDS_FOR_MISSING)))
+        n_queries = len(np.unique(self.query_of_rows()[rows]))
+        if n_queries > 1:
+            warn(
+                f"{n_queries:,} queries have a document {str(self.docid[rows[0]])!r}, which is text like any other. If "
+                "it stands for missing ids, give these documents ids of their own, or ignore this warning."
+            )
+
+    def _warn_of_ids_that_name_no_queries(self) -> None:
+        """Warn if nearly each row has an id of its own, or all rows have one; sizes say what is meant."""
+        n_of_one, ids = int(np.count_nonzero(self.sizes == 1)), ""
+        if self.n_queries >= MIN_QUERIES_OF_ONE and 10 * n_of_one > 9 * self.n_queries:
+            ids = f"{n_of_one:,} of {self.n_queries:,} queries have one document, like row numbers or document ids"
+        elif self.n_queries == 1 and self.n_rows >= MIN_ROWS_OF_ONE_QUERY:
+            ids = f"All {self.n_rows:,} rows are of 1 query, {one_line(self.qid[0])}"
+        if ids and self.has_ids:
+            warn(
+                f"{ids}. Rows with one id are ranked together, so check that ",
+                Argument("qid"),
+                " names the queries.",
+                InPython(
+                    " If it does, pass the sizes of the queries as group instead of qid, or silence this warning: "
+                    "warnings.filterwarnings('ignore', category=ltr_metrics.LtrWarning)."
+                ),
+            )
+
+    def refuse_nan_scores(self, scores: AnyArray, name: str = Y_SCORE) -> None:
+        """Raise an error if the score of a ranked row is NaN; ``name`` is what messages call the scores."""
+        is_nan = np.isnan(scores) if self.retrieved is None else np.isnan(scores) & self.retrieved
+        cause = "Find out why the model returned it (a diverged training, a feature out of range), or drop the row"
+        remedy = f"A NaN has no rank. {cause}", InPython(", or pass retrieved=False there"), "."
+        self._refuse_rows((name, " must not be NaN"), scores, is_nan, *remedy)
+
+    # -- checks of the labels --------------------------------------------------------------------
+
+    def _checked_labels(self, labels: AnyArray) -> AnyArray:
+        """Return the labels, 0 where not judged; raise an error if a label is not a grade."""
+        if self.judged is not None:
+            rule = Y_TRUE, " must not be above 0 where judged is False"
+            self._refuse_rows(rule, labels, ~self.judged & (labels > 0), "A document with a grade is judged.")
+            labels = np.where(self.judged, labels, labels.dtype.type(0))
+        if not np.isfinite(labels).all():
+            remedy: tuple[str, ...] = (
+                "Rows without a judgment can be dropped, so that the documents below them move up, or get the label 0",
+                InPython(" or judged=False"),
+                ", so that they keep their rank. The two remedies give different means.",
+            )
+            self._refuse_rows((Y_TRUE, " must be finite"), labels, ~np.isfinite(labels), *remedy)
+        if labels.min() < 0:
+            remedy = ("Shift the grades so that the lowest is 0.",)
+            if _look_like_scores(np.unique(labels), len(labels)):
+                remedy = "Labels like these are scores. ", *SWAPPED
+            self._refuse_rows((Y_TRUE, " must not be negative"), labels, labels < 0, *remedy)
+        return labels
+
+    def _refuse_rows(self, rule: tuple[str, ...], values: AnyArray, is_bad: BoolArray, *remedy: str) -> None:
+        """Raise an error that names the first row of a mask, if it has any."""
+        if is_bad.any():
+            row = int(is_bad.argmax())
+            found = f": got {values[row]} at {self.where(row)} (rows like this: {int(is_bad.sum()):,})."
+            raise LtrValueError(*rule, found, *(" ",) * bool(remedy), *remedy)
+
+    def _drop_unjudged(self, labels: AnyArray, judged: BoolArray) -> None:
+        """Keep the condensed list: unjudged rows are not documents, not even in the ideal one."""
+        self.restrict_ranking(judged, 'unjudged="drop" leaves no document, as judged is False in every retrieved row')
+        self.grades, index_of_judged = _distinct_grades(labels[judged])
+        self.grade_index = np.zeros(self.n_rows, dtype=index_of_judged.dtype)  # 0 means "no document"
+        self.grade_index[judged] = index_of_judged
+        self.n_documents = self.sum_by_query(judged)
+
+    def refuse_repeated_documents(self) -> None:
+        """Raise an error if a document id occurs twice in a query, except in an audit, which reports it."""
+        if self.docid is None:
+            return
+        docids = iter(self.docid[self.rows_in_query_order()].tolist())
+        is_unique = all(len(set(islice(docids, size))) == size for size in self.sizes.tolist())  # faster than a sort
+        repetition = None if is_unique else self.find_repetition(self.docid_descending)
+        if repetition is not None:
+            first, again = repetition
+            raise LtrValueError(
+                f"A document must occur only once in a query. {str(self.docid[first])!r} is at {self.where(first)} "
+                f"and again at {self.where(again)} (rows are counted from 0). Drop one of the two rows."
+            )
+
+    # -- further columns -------------------------------------------------------------------------
+
+    @cached
+    def column(self, name: str) -> FloatArray:
+        """Return one of the option ``columns``, checked the first time that a metric needs it."""
+        values = self.columns[name]
+        what = Argument("columns", key=name)
+        self.refuse_other_index(what, values)
+        column = as_numbers(values, what, self.n_rows).astype(np.float64)
+        is_read = np.True_ if self.retrieved is None else self.retrieved
+        self._refuse_rows((what, " must be finite"), column, ~np.isfinite(column) & is_read)
+        return np.where(is_read, column, 0.0)
+
+
+def _look_like_scores(grades: FloatArray, n_rows: int) -> bool:
+    """Whether at least eight fractional labels, more than half as many as rows, rule out grades."""
+    if 2 * len(grades) <= n_rows:
+        return False
+    n_fractional = int(np.count_nonzero(grades != np.floor(grades)))
+    return n_fractional >= MIN_FRACTIONAL_LABELS and 2 * n_fractional > n_rows
+
+
+def _look_like_grades(scores: AnyArray, query: IntArray) -> bool:
+    """Whether scores are whole numbers from 0 to a usual highest grade, with repeated values.
+
+    At least a quarter must repeat another score of their query. This excludes ranks, which are
+    whole numbers, too.
+    """
+    if not (scores.min() == 0 < scores.max() <= HIGHEST_USUAL_GRADE and (scores == np.floor(scores)).all()):
+        return False
+    return 4 * len(np.unique(query * (HIGHEST_USUAL_GRADE + 1) + scores)) <= 3 * len(scores)
+
+
+def _distinct_grades(labels: AnyArray) -> tuple[FloatArray, AnyArray]:
+    """Return the distinct grades, ascending, and the grade index of each row.
+
+    Grade indices count from 1, because 0 means "no document".
+    """
+    if labels.max() < COUNTABLE_GRADES:
+        whole = labels.astype(np.uint8)
+        if (whole == labels).all():
+            present = np.flatnonzero(np.bincount(whole, minlength=1))
+            index = np.zeros(COUNTABLE_GRADES, dtype=np.int32)
+            index[present] = np.arange(1, len(present) + 1)
+            return present.astype(np.float64), index[whole]
+    grades, inverse = np.unique(labels.astype(np.float64), return_inverse=True)
+    return grades, (inverse + 1).astype(np.int32)

@@ -1,0 +1,1 @@
+"""Evaluations over rounds and candidates: training logs, search logs, learning curves."""

@@ -1,0 +1,1 @@
+"""Evaluation from what users clicked: interleaved rankings, and estimates from logs."""

@@ -1,0 +1,1 @@
+"""Counterfactual evaluation: metrics from logged clicks, corrected for what users saw."""

@@ -1,0 +1,162 @@
+"""Logged rows counted by cluster, document and position, and propensities from pairs of positions.
+
+Under the position-based model, the click rates of one document at two positions have the ratio of
+the propensities. The Mantel-Haenszel estimator combines this ratio over documents with few clicks
+each. Weighted least squares on the logarithms combines the pairs of positions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ltr_metrics._rows.checks import FloatArray, IntArray
+from ltr_metrics.errors import LtrValueError
+
+PAIRS_AT_ONCE = 256  # whose influences are kept, each as long as the clusters
+Estimate = tuple[FloatArray, FloatArray]  # log propensities of all positions but the first, and their covariance
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Impressions and clicks of each cluster, stratum and position.
+
+    A stratum is a set of rows of equal relevance: a document of a query, or a randomized
+    experiment. Clusters are independent of each other. All codes count from 0.
+
+    Attributes
+    ----------
+    positions : ndarray of int of shape (n_positions,)
+        The positions that the codes stand for, ascending.
+    cluster, stratum, position : ndarray of int of shape (n_cells,)
+        Codes.
+    impressions, clicks : ndarray of float64 of shape (n_cells,)
+        Counts.
+    """
+
+    positions: IntArray
+    cluster: IntArray
+    stratum: IntArray
+    position: IntArray
+    impressions: FloatArray
+    clicks: FloatArray
+
+    @classmethod
+    def of_rows(cls, clicks: FloatArray, position: IntArray, stratum: IntArray, cluster: IntArray) -> Cells:
+        """Count rows by their codes."""
+        positions, code = np.unique(position, return_inverse=True)
+        shape = int(cluster.max()) + 1, int(stratum.max()) + 1, len(positions)
+        cells, of_row = np.unique(np.ravel_multi_index((cluster, stratum, code), shape), return_inverse=True)
+        counts = (np.bincount(of_row, weights).astype(np.float64) for weights in (None, clicks))
+        codes: Any = np.unravel_index(cells, shape)
+        return cls(positions, *codes, *counts)
+
+    @cached_property
+    def totals(self) -> tuple[FloatArray, FloatArray]:
+        """Impressions and clicks of each stratum and position, both of shape (n_strata, n_positions)."""
+        shape = int(self.stratum.max()) + 1, len(self.positions)
+        cell = np.ravel_multi_index((self.stratum, self.position), shape)
+        impressions, clicks = (np.bincount(cell, n, shape[0] * shape[1]) for n in (self.impressions, self.clicks))
+        return impressions.reshape(shape).astype(np.float64), clicks.reshape(shape).astype(np.float64)
+
+    def informative(self) -> Cells:
+        """Return the cells of the strata that were clicked, and displayed at two positions or more."""
+        displayed, clicked = (counts > 0 for counts in self.totals)
+        kept = (displayed.sum(axis=1) > 1) & clicked.any(axis=1)
+        # Clicks must connect every position with the first, directly or through others.
+        clicked_at_one = clicked[kept].T.astype(np.float64) @ displayed[kept] > 0
+        is_compared, is_connected = clicked_at_one & clicked_at_one.T, np.arange(len(self.positions)) == 0
+        for _ in self.positions:
+            is_connected |= is_compared[is_connected].any(axis=0)
+        if not is_connected.all():
+            raise LtrValueError(
+                f"These positions cannot be compared with position {self.positions[0]}: "
+                f"{', '.join(map(str, self.positions[~is_connected]))}. Two positions can be compared if the "
+                "documents that were displayed at both of them got clicks at each of the two, or if other positions "
+                "connect them in this way. Log more impressions whose order varies, or leave out the rows of these "
+                "positions."
+            )
+        chosen = kept[self.stratum]
+        return Cells(
+            self.positions,
+            self.cluster[chosen],
+            (np.cumsum(kept) - 1)[self.stratum[chosen]],
+            self.position[chosen],
+            self.impressions[chosen],
+            self.clicks[chosen],
+        )
+
+    def by_cluster(self, values: FloatArray) -> FloatArray:
+        """Sum one value per cell over each cluster."""
+        return np.asarray(np.bincount(self.cluster, weights=values), dtype=np.float64)
+
+
+class Pair(NamedTuple):
+    """Two positions, the ratio of their propensities, and what it is computed from."""
+
+    first: int
+    second: int
+    ratio: float
+    sum_first: float
+    sum_second: float
+
+    @property
+    def weight(self) -> float:
+        return self.sum_first * self.sum_second / (self.sum_first + self.sum_second)
+
+
+def estimate_by_harvesting(cells: Cells) -> Estimate:
+    """Return the estimate of clicked strata that were displayed at two positions or more."""
+    n_positions = len(cells.positions)
+    pairs = [pair for i, j in combinations(range(n_positions), 2) if (pair := _compare(cells, i, j)) is not None]
+    first, second, ratio, *_ = map(np.array, zip(*pairs, strict=True))
+    design = np.eye(n_positions)[second, 1:] - np.eye(n_positions)[first, 1:]
+    weighted = design.T * [pair.weight for pair in pairs]
+    combine = np.linalg.solve(weighted @ design, weighted)  # (n - 1) x pairs
+    cells_at = [np.flatnonzero(cells.position == k) for k in range(n_positions)]
+    influence = np.zeros((n_positions - 1, int(cells.cluster.max()) + 1))
+    for start in range(0, len(pairs), PAIRS_AT_ONCE):
+        part = slice(start, start + PAIRS_AT_ONCE)
+        influence += combine[:, part] @ np.array([_influence(cells, cells_at, pair) for pair in pairs[part]])
+    return combine @ np.log(ratio), covariance_of(influence)
+
+
+def _compare(cells: Cells, i: int, j: int) -> Pair | None:
+    """Return two positions with their ratio, or None without clicks at both of them."""
+    impressions, clicks = cells.totals
+    n_i, n_j = impressions[:, i], impressions[:, j]
+    share = _share(n_i, n_j)
+    sum_i, sum_j = float(clicks[:, i] @ (n_j * share)), float(clicks[:, j] @ (n_i * share))
+    return Pair(i, j, sum_j / sum_i, sum_i, sum_j) if sum_i > 0 and sum_j > 0 else None
+
+
+def _share(n_i: FloatArray, n_j: FloatArray) -> FloatArray:
+    """Return 1 / (n_i + n_j), and 0 for strata that were displayed at one of two positions only."""
+    return np.divide(1.0, n_i + n_j, out=np.zeros_like(n_i), where=(n_i > 0) & (n_j > 0))
+
+
+def _influence(cells: Cells, cells_at: list[IntArray], pair: Pair) -> FloatArray:
+    """Return the influence of each cluster on the logarithm of the ratio: factor x (clicks - expected clicks)."""
+    impressions, clicks = cells.totals
+    i, j, ratio = pair[:3]
+    n_i, n_j = impressions[:, i], impressions[:, j]
+    share = _share(n_i, n_j)
+    fitted = np.divide(clicks[:, i] + clicks[:, j], n_i + ratio * n_j, out=np.zeros_like(n_i), where=share > 0)
+    cell = np.sort(np.concatenate([cells_at[i], cells_at[j]]), kind="stable")  # two ascending parts
+    stratum, is_first = cells.stratum[cell], cells.position[cell] == i
+    rate = np.where(is_first, fitted[stratum], ratio * fitted[stratum])
+    of_first, of_second = -n_j * share / pair.sum_first, n_i * share / pair.sum_second
+    factor = np.where(is_first, of_first[stratum], of_second[stratum])
+    error = cells.clicks[cell] - cells.impressions[cell] * rate
+    return np.asarray(np.bincount(cells.cluster[cell], factor * error, int(cells.cluster.max()) + 1), dtype=np.float64)
+
+
+def covariance_of(influence: FloatArray) -> FloatArray:
+    """Return the covariance of estimates from the influence of each cluster on each, (estimates, clusters)."""
+    n = influence.shape[1]
+    covariance: FloatArray = influence @ influence.T * (n / (n - 1))
+    return covariance

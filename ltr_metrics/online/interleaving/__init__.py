@@ -1,0 +1,1 @@
+"""Online evaluation by interleaving: mix several rankings, and compare rankers by clicks."""
