@@ -36,7 +36,7 @@ if typing.TYPE_CHECKING:
     from ltr_metrics.analysis.rank_changes import RankChanges, rank_changes
     from ltr_metrics.curves import learning_curve
     from ltr_metrics.evaluation.batches import evaluate_batches
-    from ltr_metrics.evaluation.saved import load_result
+    from ltr_metrics.evaluation.load import load_result
     from ltr_metrics.io.datasets import make_ranking, train_test_split
     from ltr_metrics.io.trec import from_qrels
     from ltr_metrics.logs.search_log import SearchLog
@@ -105,7 +105,7 @@ _HOME = {
     "gate": "analysis.gate",
     "learning_curve": "curves",
     "evaluate_batches": "evaluation.batches",
-    "load_result": "evaluation.saved",
+    "load_result": "evaluation.load",
     "Audit": "analysis.audit",
     "audit": "analysis.audit",
     "Churn": "analysis.churn",
