@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from ltr_metrics._rows.checks import FloatArray, IntArray
 from ltr_metrics._rows.plain import DataFrame, to_dataframe
 from ltr_metrics.analysis import inference
+from ltr_metrics.analysis.inference import Sample
 from ltr_metrics.analysis.inference.limits import bootstrap_means
 from ltr_metrics.analysis.settings import INTERVALS, Settings
 from ltr_metrics.errors import LtrKeyError
 from ltr_metrics.evaluation.by_metric import ByMetric
 from ltr_metrics.evaluation.change import gain_of
 from ltr_metrics.evaluation.ranges import ends_within, range_of
+from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.evaluation.rounding import difference_of
 from ltr_metrics.evaluation.tables import Part, Plain, Result, Table
 from ltr_metrics.metrics.base import Metric
-
-if TYPE_CHECKING:
-    from ltr_metrics.analysis.comparison import Comparison
 
 NUMBERS_AT_ONCE = 2**16  # bootstrap differences, so that temporary arrays stay in the processor's cache
 TABLE = {  # what is printed
@@ -183,33 +182,43 @@ class Leaderboard(Result):
         return [Table.of(TABLE, rows, "Ranks of all models", note)]
 
 
-def leaderboard_of(comparison: Comparison) -> Leaderboard:
-    """Return the leaderboard of the models of a comparison, the baseline included."""
-    metrics, n_models = comparison.metrics, len(comparison.evaluations)
-    n = max(1, inference.columns_at_once(comparison.n_queries) // n_models)
+def leaderboard_of(
+    evaluations: Mapping[str, Evaluation], settings: Settings, sample: Callable[[FloatArray], Sample]
+) -> Leaderboard:
+    """Return the leaderboard of models with the same queries; ``sample`` makes one of columns of their values."""
+    first = next(iter(evaluations.values()))
+    metrics = list(first.per_query)
+    n = max(1, inference.columns_at_once(first.n_queries) // len(evaluations))
     groups = [metrics[start : start + n] for start in range(0, len(metrics), n)]
-    rows = tuple(row for group in groups for row in _standings(comparison, group))
-    return Leaderboard(rows, comparison.settings, comparison.first.per_query.asked)
+    rows = tuple(row for group in groups for row in _standings(evaluations, group, settings, sample))
+    return Leaderboard(rows, settings, first.per_query.asked)
 
 
-def _standings(comparison: Comparison, metrics: list[str]) -> list[Standing]:
+def _standings(
+    evaluations: Mapping[str, Evaluation],
+    metrics: Sequence[str],
+    settings: Settings,
+    make_sample: Callable[[FloatArray], Sample],
+) -> list[Standing]:
     """Return the standings of all models in some metrics, which are resampled together."""
-    settings, models = comparison.settings, list(comparison.evaluations)
+    models, lower_is_better = list(evaluations), next(iter(evaluations.values())).lower_is_better
     resampling = settings.n_resamples, settings.seed
     of_metrics = []
     for metric in metrics:
-        values = np.column_stack([one.per_query[metric] for one in comparison.evaluations.values()])
+        values = np.column_stack([one.per_query[metric] for one in evaluations.values()])
         of_metrics.append(np.where(np.isnan(values).any(axis=1, keepdims=True), np.nan, values))
-    sample = comparison.sample(np.concatenate(of_metrics, axis=1), comparison.weight)
+    sample = make_sample(np.concatenate(of_metrics, axis=1))
     means = bootstrap_means(sample, *resampling)
     low, high = inference.intervals(sample, settings.interval, settings.confidence, *resampling, means)
     rows = []
     for i, metric in enumerate(metrics):
         columns = slice(i * len(models), (i + 1) * len(models))
-        gain = gain_of(sample.mean[columns], higher_is_better=comparison.higher_is_better(metric))
-        gains = gain_of(means[columns], higher_is_better=comparison.higher_is_better(metric))
+        gain, gains = (
+            gain_of(of_models[columns], higher_is_better=metric not in lower_is_better)
+            for of_models in (sample.mean, means)
+        )
         rank, rank_low, rank_high = _ranks(gain, gains, settings.confidence)
-        n_queries = int((~np.isnan(of_metrics[i][:, 0])).sum())
+        n_queries, n_all = int((~np.isnan(of_metrics[i][:, 0])).sum()), len(of_metrics[i])
         standings = [
             Standing(
                 metric=metric,
@@ -222,7 +231,7 @@ def _standings(comparison: Comparison, metrics: list[str]) -> list[Standing]:
                 rank_high=int(rank_high[j]),
                 p_best=float(p_best),
                 n_queries=n_queries,
-                n_undefined=comparison.n_queries - n_queries,
+                n_undefined=n_all - n_queries,
             )
             for j, (model, p_best) in enumerate(zip(models, _shares_of_best(gains), strict=True))
         ]
