@@ -12,8 +12,7 @@ from ltr_metrics._rows.checks import FloatArray, IntArray
 from ltr_metrics._rows.plain import DataFrame, to_dataframe
 from ltr_metrics.analysis import inference
 from ltr_metrics.analysis.inference import Sample
-from ltr_metrics.analysis.inference.limits import bootstrap_means
-from ltr_metrics.analysis.settings import INTERVALS, Settings
+from ltr_metrics.analysis.settings import INTERVALS, Settings, intervals_of
 from ltr_metrics.errors import LtrKeyError
 from ltr_metrics.evaluation.by_metric import ByMetric
 from ltr_metrics.evaluation.change import gain_of
@@ -202,14 +201,13 @@ def _standings(
 ) -> list[Standing]:
     """Return the standings of all models in some metrics, which are resampled together."""
     models, lower_is_better = list(evaluations), next(iter(evaluations.values())).lower_is_better
-    resampling = settings.n_resamples, settings.seed
     of_metrics = []
     for metric in metrics:
         values = np.column_stack([one.per_query[metric] for one in evaluations.values()])
         of_metrics.append(np.where(np.isnan(values).any(axis=1, keepdims=True), np.nan, values))
     sample = make_sample(np.concatenate(of_metrics, axis=1))
-    means = bootstrap_means(sample, *resampling)
-    low, high = inference.intervals(sample, settings.interval, settings.confidence, *resampling, means)
+    means = inference.bootstrap_means(sample, settings.n_resamples, settings.seed)
+    low, high = intervals_of(sample, settings, means)
     rows = []
     for i, metric in enumerate(metrics):
         columns = slice(i * len(models), (i + 1) * len(models))
