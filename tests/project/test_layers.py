@@ -116,7 +116,9 @@ def test_an_import_leaves_to_later_what_it_does_not_need(code: str, left_out: tu
 
 
 def test_the_root_lists_what_it_loads_later() -> None:
-    assert {"make_ranking", "PerQueryLog"} <= set(dir(ltr))
+    assert {"make_ranking", "PerQueryLog", "lightgbm", "metrics"} <= set(dir(ltr))
+    program = "import ltr_metrics as ltr; print(ltr.counterfactual.evaluate.__module__, ltr.io.read_letor.__name__)"
+    assert run(program).split() == ["ltr_metrics.online.counterfactual.evaluation", "read_letor"]
     with pytest.raises(AttributeError, match="has no attribute 'evaluat'"):
         _ = ltr.evaluat  # type: ignore[attr-defined]
 
