@@ -621,8 +621,8 @@ def test_what_rules_mean(rule: str, read: tuple[Any, ...]) -> None:
     of = result.share_of
     shown = (result.model, result.metric, result.limit.sign, result.limit.number, of and (of.sign, of.number))
     assert shown == read
-    assert result.of_mean == ("mean(" in rule)
-    assert result.limit.is_relative == (rule.endswith("1%"))
+    kinds = {"share": ("share(", ""), "mean": ("mean(", ""), "relative": ("", "-1%"), "difference": ("", "")}
+    assert result.kind == next(kind for kind, (part, end) in kinds.items() if part in rule and rule.endswith(end))
     assert result.text == rule.partition(f"{result.model}")[2].lstrip(" :").rstrip() if result.model else rule.strip()
 
 
