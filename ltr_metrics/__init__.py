@@ -37,13 +37,12 @@ if typing.TYPE_CHECKING:
     from ltr_metrics import trec as trec
     from ltr_metrics import xgboost as xgboost
     from ltr_metrics.analysis.audit import audit, tie_audit
-    from ltr_metrics.analysis.churn import churn
     from ltr_metrics.analysis.comparison import Comparison, compare
     from ltr_metrics.analysis.explain import explain_difference
     from ltr_metrics.analysis.gate import gate
     from ltr_metrics.analysis.identify import identify_convention
     from ltr_metrics.analysis.intervals import intervals
-    from ltr_metrics.analysis.rank_changes import rank_changes
+    from ltr_metrics.analysis.moves import churn, rank_changes
     from ltr_metrics.curves import learning_curve
     from ltr_metrics.evaluation.batches import evaluate_batches
     from ltr_metrics.evaluation.load import load_result
@@ -103,7 +102,7 @@ _HOME = {
     "PerQueryLog": "logs.training_log",
     "SearchLog": "logs.search_log",
     "audit": "analysis.audit",
-    "churn": "analysis.churn",
+    "churn": "analysis.moves",
     "compare": "analysis.comparison",
     "evaluate_batches": "evaluation.batches",
     "explain_difference": "analysis.explain",
@@ -114,7 +113,7 @@ _HOME = {
     "learning_curve": "curves",
     "load_result": "evaluation.load",
     "make_ranking": "io.datasets",
-    "rank_changes": "analysis.rank_changes",
+    "rank_changes": "analysis.moves",
     "tie_audit": "analysis.audit",
     "train_test_split": "io.datasets",
 }
