@@ -20,9 +20,7 @@ def ranking(seed: int, binary: bool = False) -> dict[str, Any]:
     rng = np.random.default_rng(seed)
     sizes = rng.integers(1, 21, int(rng.integers(8, 40)))
     n = int(sizes.sum())
-    grades = rng.choice(
-        [0, 1] if binary else [0, 1, 2, 3, 4], n, p=[0.7, 0.3] if binary else [0.5, 0.2, 0.15, 0.1, 0.05]
-    )
+    grades = rng.choice(5, n, p=[0.7, 0.3, 0, 0, 0] if binary else [0.5, 0.2, 0.15, 0.1, 0.05])
     grades[: sizes[0]] = 0
     docid = np.array([f"d{i:05}" for i in rng.permutation(n)])
     score = rng.integers(0, 12, n) / 4
