@@ -22,7 +22,6 @@ from ltr_metrics.evaluation.rounding import difference_of
 from ltr_metrics.evaluation.tables import Part, Plain, Result, Table
 from ltr_metrics.metrics.base import Metric
 
-NUMBERS_AT_ONCE = 2**16  # bootstrap differences, so that temporary arrays stay in the processor's cache
 TABLE = {  # what is printed
     "metric": "{metric}",
     "model": "{model}",
@@ -216,22 +215,25 @@ def _standings(
             for of_models in (sample.mean, means)
         )
         rank, rank_low, rank_high = _ranks(gain, gains, settings.confidence)
-        n_queries, n_all = int((~np.isnan(of_metrics[i][:, 0])).sum()), len(of_metrics[i])
+        is_undefined = np.isnan(of_metrics[i][:, 0])
+        numbers = {
+            "mean": sample.mean[columns],
+            "ci_low": low[columns],
+            "ci_high": high[columns],
+            "rank_low": rank_low,
+            "rank_high": rank_high,
+            "p_best": _shares_of_best(gains),
+        }
         standings = [
             Standing(
                 metric=metric,
                 model=model,
-                mean=float(sample.mean[columns][j]),
-                ci_low=float(low[columns][j]),
-                ci_high=float(high[columns][j]),
                 rank=None if np.isnan(gain[j]) else int(rank[j]),
-                rank_low=int(rank_low[j]),
-                rank_high=int(rank_high[j]),
-                p_best=float(p_best),
-                n_queries=n_queries,
-                n_undefined=n_all - n_queries,
+                n_queries=int((~is_undefined).sum()),
+                n_undefined=int(is_undefined.sum()),
+                **{name: of_models[j].item() for name, of_models in numbers.items()},
             )
-            for j, (model, p_best) in enumerate(zip(models, _shares_of_best(gains), strict=True))
+            for j, model in enumerate(models)
         ]
         rows += sorted(standings, key=lambda row: row.rank or 0)
     return rows
@@ -248,21 +250,15 @@ def _ranks(gain: FloatArray, gains: FloatArray, confidence: float) -> tuple[IntA
     """Return the rank of each model, and the lowest and highest rank that its differences to the others allow."""
     difference = difference_of(gain[:, np.newaxis], gain)
     rank = 1 + np.count_nonzero(difference < 0, axis=1)
+    low, high = np.ones_like(rank), np.full_like(rank, len(gain))
     if np.isnan(gains).any():  # fewer than two units
-        return rank, np.ones_like(rank), np.full_like(rank, len(gain))
-    spread, largest = np.zeros_like(difference), np.zeros_like(gains)
-    n_at_once = NUMBERS_AT_ONCE // gains.shape[1] + 1
-    for j in range(len(gain)):
-        for start in range(j + 1, len(gain), n_at_once):  # a difference is that of the other model with another sign
-            others = slice(start, start + n_at_once)
-            resampled = difference_of(gains[j], gains[others])
-            spread[j, others] = spread[others, j] = of_pair = resampled.std(axis=1)
-            deviation = np.abs(resampled - difference[j, others, np.newaxis])
-            of_pair = of_pair[:, np.newaxis]
-            distance = np.divide(deviation, of_pair, out=np.zeros_like(deviation), where=of_pair > 0)
-            np.maximum(largest[others], distance, out=largest[others])
-            np.maximum(largest[j], distance.max(axis=0), out=largest[j])
-    limit = np.quantile(largest, confidence, axis=1)[:, np.newaxis] * spread
-    n_clearly_ahead = np.count_nonzero(difference < -limit, axis=1)
-    n_clearly_behind = np.count_nonzero(difference > limit, axis=1)
-    return rank, 1 + n_clearly_ahead, len(gain) - n_clearly_behind
+        return rank, low, high
+    for j, of_model in enumerate(gains):
+        resampled = difference_of(of_model, gains)
+        spread = resampled.std(axis=1, keepdims=True)
+        deviation = np.abs(resampled - difference[j, :, np.newaxis])
+        distance = np.divide(deviation, spread, out=np.zeros_like(deviation), where=spread > 0)
+        limit = np.quantile(distance.max(axis=0), confidence) * spread[:, 0]
+        low[j] += np.count_nonzero(difference[j] < -limit)
+        high[j] -= np.count_nonzero(difference[j] > limit)
+    return rank, low, high
