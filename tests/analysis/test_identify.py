@@ -105,11 +105,15 @@ def test_digits_set_the_tolerance() -> None:
     assert "divide it by 100" in ltr.identify_convention(**call, value=f"{percent:.2f}").sentence
 
 
-@pytest.mark.parametrize("ties", [False, True])
-def test_all_rows_as_one_query_is_a_changed_choice(ties: bool) -> None:
+@pytest.mark.parametrize("ties", ["none", "across queries", "within queries"])
+def test_all_rows_as_one_query_is_a_changed_choice(ties: str) -> None:
     from sklearn.metrics import ndcg_score
 
-    data = ranking(3) | ({} if ties else {"y_score": np.random.default_rng(0).normal(size=len(ranking(3)["qid"]))})
+    data = ranking(3)
+    if ties == "none":
+        data["y_score"] = np.random.default_rng(0).normal(size=len(data["qid"]))
+    elif ties == "across queries":
+        data["y_score"] = np.concatenate([np.random.default_rng(n).permutation(n) for n in np.bincount(data["qid"])])
     value = ndcg_score([data["y_true"]], [data["y_score"]], k=10)
     found = ltr.identify_convention(**data, metric="ndcg@10", value=value)
     assert {(one.changed, one.to) for one in found.matches} == {("queries", "all rows as one")}
