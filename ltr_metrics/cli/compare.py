@@ -19,8 +19,8 @@ from ltr_metrics.cli import options
 from ltr_metrics.cli.data import Source, read_source, requested_metrics, segments_by_count
 from ltr_metrics.cli.output import Output, gate_status
 from ltr_metrics.errors import LtrKeyError, LtrValueError, did_you_mean, naming
+from ltr_metrics.evaluation.load import load_result
 from ltr_metrics.evaluation.result import Evaluation
-from ltr_metrics.evaluation.saved import load_result
 from ltr_metrics.evaluation.tables import as_latex, as_markdown
 from ltr_metrics.io.tables import is_csv, read_ids
 from ltr_metrics.metrics.requests import Request, resolve

@@ -35,6 +35,7 @@ from ltr_metrics.metrics.base import Metric, RankMetric
 from ltr_metrics.metrics.order import PairAccuracy
 from ltr_metrics.metrics.requests import Family, Request, families_of
 
+CHANCE, IDEAL = "chance:", "ideal:"  # what precedes the names of metrics in tables of values per query
 LITTLE = 0.1  # of the larger of chance and ideal: with less between them, a value says little
 
 

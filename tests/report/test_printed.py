@@ -40,7 +40,7 @@ def compared() -> ltr.Comparison:
     return ltr.compare(made["scores"], made["y"], qid=made["qid"], **options)
 
 
-def gated() -> ltr.GateResult:
+def gated() -> Any:
     return ltr.gate(compared(), ["map > -1", "share(ndcg@10 < -0.1) < 0"], each_segment=True)
 
 
@@ -62,13 +62,13 @@ def audited() -> Any:
     return ltr.audit(made["y"], made["scores"], qid=made["qid"], metrics=["map"], docid=docid, judged=judged)
 
 
-def explained() -> ltr.Explanation:
+def explained() -> Any:
     made = labels()
     options: dict[str, Any] = {"metric": "ndcg@10", "a": "lightgbm", "b": "sklearn"}
     return ltr.explain_difference(made["y"], made["scores"]["base"], qid=made["qid"], **options)
 
 
-def identified() -> ltr.Identification:
+def identified() -> Any:
     made = labels()
     return ltr.identify_convention(made["y"], made["scores"]["base"], qid=made["qid"], metric="ndcg@10", value="0.5")
 
