@@ -205,10 +205,10 @@ def _with_options(first: Evaluation, data: dict[str, Any]) -> tuple[Evaluation, 
     """Return a result with this call's weights and segments, and its queries."""
     rows = GroupedRows.of_queries(first.qid)
     if data.get("query_weight") is not None:
-        if first.policy.mean_over != "queries":
+        if first.policy.unit != "queries":
             raise LtrValueError(
                 Argument("query_weight"),
-                f" cannot be used with results whose means are over {first.policy.mean_over}: it would replace their "
+                f" cannot be used with results whose means are over {first.policy.unit}: it would replace their "
                 "weights. Leave it out, and weight the queries in each evaluation.",
             )
         first = first.with_fields(weight=weights(rows, data["query_weight"], None))
@@ -327,11 +327,10 @@ def _refuse_other_data(who: str, run: Evaluation, reference: Evaluation) -> None
             f"{one.n_documents[at]:,} documents, {one.n_relevant[at]:,} relevant" for one in (run, reference)
         )
         common = () if is_other.all() else (", or leave these queries out: ", Argument("queries", "common"))
-        same = run.COMPARABLE if run.COMPARABLE != Evaluation.COMPARABLE else reference.COMPARABLE
         raise LtrValueError(
             f"{who} has different data from the other models: the judged documents or their grades differ in "
             f"{_some(plain_ids(reference.qid[is_other]))} (query {reference.plain_qid[at]!r} has {counts} here, and "
-            f"{expected_counts} in the other models). Evaluate all models {same}",
+            f"{expected_counts} in the other models). Evaluate all models on the same data, with the same options",
             *common,
             ".",
         )

@@ -18,7 +18,7 @@ from ltr_metrics.errors import LtrValueError, naming, warn
 from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.metrics import SumOf
 from ltr_metrics.metrics.base import Metric
-from ltr_metrics.metrics.requests import WHOLE_LOG, Metrics, resolve
+from ltr_metrics.metrics.requests import Metrics, resolve
 from ltr_metrics.online.counterfactual.click_metric import additive
 from ltr_metrics.online.counterfactual.evaluation import ClickEvaluation, diagnose
 from ltr_metrics.online.interleaving.impressions import Impression, located
@@ -142,7 +142,7 @@ def evaluate_slates(
         n_relevant=clicks.sum(axis=1).astype(np.intp),
         weight=None,
         cluster=queries.cluster,
-        policy=replace(request.policy, mean_over=WHOLE_LOG) if normalize else request.policy,
+        policy=replace(request.policy, unit="all impressions of a log") if normalize else request.policy,
         estimator=estimator,
         diagnostics=diagnostics,
     )
