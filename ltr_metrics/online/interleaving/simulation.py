@@ -23,18 +23,10 @@ from ltr_metrics.evaluation.evaluate import Queries, queries_from
 from ltr_metrics.online.interleaving.clicks import ClickModel
 from ltr_metrics.online.interleaving.method import short
 from ltr_metrics.online.interleaving.methods import method_named, require_options
+from ltr_metrics.online.interleaving.mixers import Mixer, OneByOne, RankingArrays, VectorizedPPM, VectorizedTeamDraft
 from ltr_metrics.online.interleaving.outcome import Outcome
-from ltr_metrics.online.interleaving.simulation.mixers import (
-    OneByOne,
-    RankingArrays,
-    VectorizedPPM,
-    VectorizedTeamDraft,
-)
 
-VECTORIZED: dict[str, type[VectorizedTeamDraft | VectorizedPPM]] = {
-    "team_draft": VectorizedTeamDraft,
-    "ppm": VectorizedPPM,
-}
+VECTORIZED = {"team_draft": VectorizedTeamDraft, "ppm": VectorizedPPM}
 BLOCK = 16_384  # impressions at a time: enough to amortise NumPy's call overhead, few enough for a core's cache
 ROWS_PER_IMPRESSION = 40  # rows that take as long to evaluate as an impression takes to simulate
 TIES_STREAM, IMPRESSIONS_STREAM = range(2)  # spawn keys of the random streams
@@ -132,7 +124,8 @@ def simulate(
     rankings = RankingArrays.from_scores(
         queries, _check_scores(queries, scores), length, _tie_break(queries, ties, seed)
     )
-    mixer = VECTORIZED[method](rankings) if method in VECTORIZED else OneByOne(rankings, method_class, options)
+    is_vectorized = method in VECTORIZED
+    mixer: Mixer = VECTORIZED[method](rankings) if is_vectorized else OneByOne(rankings, method_class, options)
     cumulative_weight = _cumulative_weight(queries)
 
     def run_block(start: int) -> FloatArray:
@@ -141,7 +134,7 @@ def simulate(
         draws = rng.random(min(BLOCK, n_impressions - start)) * cumulative_weight[-1]
         query = np.searchsorted(cumulative_weight, draws, side="right")
         shown = mixer.mix(query, rng)
-        return mixer.credit(query, shown, clicks.draw(mixer.grade.take(shown.documents), rng))
+        return mixer.credit(query, shown, clicks.draw(mixer.rankings.grade.take(shown.documents), rng))
 
     starts = range(0, n_impressions, BLOCK)
     n_threads = n_threads_for(n_impressions * ROWS_PER_IMPRESSION, n_threads)
@@ -192,7 +185,7 @@ def _cumulative_weight(queries: Queries) -> FloatArray:
 def _offline_means(queries: Queries, rankings: RankingArrays, names: list[str], metric: Any) -> dict[str, float]:
     """Evaluate the orders that were mixed."""
     means = {}
-    for name, rank in zip(names, rankings.rank, strict=True):
+    for name, rank in zip(names, rankings.rank[:-1].T, strict=True):
         score = np.zeros(queries.n_rows)
         score[rankings.row] = -rank
         (means[name],) = queries.evaluate(score, [metric]).mean.values()
