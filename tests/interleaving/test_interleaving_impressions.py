@@ -156,7 +156,7 @@ def test_a_log_is_scored_by_the_method_that_mixed_it(tmp_path: Path) -> None:
     assert score(path, "team_draft").n_impressions == 3
     with pytest.raises(LtrValueError, match=r"log.jsonl:1: The list was mixed by team_draft. Score it by that"):
         score(path, "ppm")
-    with pytest.raises(LtrValueError, match="mixed by a method with teams.*PairwisePreference"):
+    with pytest.raises(LtrValueError, match="mixed by a method with teams.*ppm would give"):
         score(made("team_draft", 3), "ppm")
     with pytest.raises(LtrTypeError, match="TeamDraft needs teams"):
         score(made("ppm", 3), "team_draft")

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
-from typing import Any, NamedTuple
+from itertools import permutations
+from typing import Any
 
 import numpy as np
 
@@ -95,43 +95,33 @@ class Cells:
         return np.asarray(np.bincount(self.cluster, weights=values), dtype=np.float64)
 
 
-class Pair(NamedTuple):
-    """Two positions, the ratio of their propensities, and what it is computed from."""
-
-    first: int
-    second: int
-    ratio: float
-    sum_first: float
-    sum_second: float
-
-    @property
-    def weight(self) -> float:
-        return self.sum_first * self.sum_second / (self.sum_first + self.sum_second)
-
-
 def estimate_by_harvesting(cells: Cells) -> Estimate:
     """Return the estimate of clicked strata that were displayed at two positions or more."""
     n_positions = len(cells.positions)
-    pairs = [pair for i, j in combinations(range(n_positions), 2) if (pair := _compare(cells, i, j)) is not None]
-    first, second, ratio, *_ = map(np.array, zip(*pairs, strict=True))
-    design = np.eye(n_positions)[second, 1:] - np.eye(n_positions)[first, 1:]
-    weighted = design.T * [pair.weight for pair in pairs]
+    sums = _comparable_clicks(cells)
+    i, j = np.nonzero(np.triu((sums > 0) & (sums.T > 0)))  # the pairs of positions
+    sum_i, sum_j = sums[i, j], sums[j, i]
+    ratio = sum_j / sum_i
+    design = np.eye(n_positions)[j, 1:] - np.eye(n_positions)[i, 1:]
+    weighted = design.T * (sum_i * sum_j / (sum_i + sum_j))
     combine = np.linalg.solve(weighted @ design, weighted)  # (n - 1) x pairs
     cells_at = [np.flatnonzero(cells.position == k) for k in range(n_positions)]
     influence = np.zeros((n_positions - 1, int(cells.cluster.max()) + 1))
-    for start in range(0, len(pairs), PAIRS_AT_ONCE):
+    for start in range(0, len(ratio), PAIRS_AT_ONCE):
         part = slice(start, start + PAIRS_AT_ONCE)
-        influence += combine[:, part] @ np.array([_influence(cells, cells_at, pair) for pair in pairs[part]])
+        pairs = zip(*(of_pair[part].tolist() for of_pair in (i, j, ratio, sum_i, sum_j)), strict=True)
+        influence += combine[:, part] @ np.array([_influence(cells, cells_at, *pair) for pair in pairs])
     return combine @ np.log(ratio), covariance_of(influence)
 
 
-def _compare(cells: Cells, i: int, j: int) -> Pair | None:
-    """Return two positions with their ratio, or None without clicks at both of them."""
+def _comparable_clicks(cells: Cells) -> FloatArray:
+    """Return Mantel and Haenszel's sums: the clicks at the row that count in its comparison with the column."""
     impressions, clicks = cells.totals
-    n_i, n_j = impressions[:, i], impressions[:, j]
-    share = _share(n_i, n_j)
-    sum_i, sum_j = float(clicks[:, i] @ (n_j * share)), float(clicks[:, j] @ (n_i * share))
-    return Pair(i, j, sum_j / sum_i, sum_i, sum_j) if sum_i > 0 and sum_j > 0 else None
+    sums = np.zeros((len(cells.positions),) * 2)
+    for i, j in permutations(range(len(sums)), 2):
+        n_i, n_j = impressions[:, i], impressions[:, j]
+        sums[i, j] = clicks[:, i] @ (n_j * _share(n_i, n_j))
+    return sums
 
 
 def _share(n_i: FloatArray, n_j: FloatArray) -> FloatArray:
@@ -139,18 +129,18 @@ def _share(n_i: FloatArray, n_j: FloatArray) -> FloatArray:
     return np.divide(1.0, n_i + n_j, out=np.zeros_like(n_i), where=(n_i > 0) & (n_j > 0))
 
 
-def _influence(cells: Cells, cells_at: list[IntArray], pair: Pair) -> FloatArray:
+def _influence(
+    cells: Cells, cells_at: list[IntArray], i: int, j: int, ratio: float, sum_i: float, sum_j: float
+) -> FloatArray:
     """Return the influence of each cluster on the logarithm of the ratio: factor x (clicks - expected clicks)."""
     impressions, clicks = cells.totals
-    i, j, ratio = pair[:3]
     n_i, n_j = impressions[:, i], impressions[:, j]
     share = _share(n_i, n_j)
     fitted = np.divide(clicks[:, i] + clicks[:, j], n_i + ratio * n_j, out=np.zeros_like(n_i), where=share > 0)
     cell = np.sort(np.concatenate([cells_at[i], cells_at[j]]), kind="stable")  # two ascending parts
-    stratum, is_first = cells.stratum[cell], cells.position[cell] == i
-    rate = np.where(is_first, fitted[stratum], ratio * fitted[stratum])
-    of_first, of_second = -n_j * share / pair.sum_first, n_i * share / pair.sum_second
-    factor = np.where(is_first, of_first[stratum], of_second[stratum])
+    stratum, is_at_i = cells.stratum[cell], cells.position[cell] == i
+    rate = np.where(is_at_i, fitted[stratum], ratio * fitted[stratum])
+    factor = np.where(is_at_i, (-n_j * share / sum_i)[stratum], (n_i * share / sum_j)[stratum])
     error = cells.clicks[cell] - cells.impressions[cell] * rate
     return np.asarray(np.bincount(cells.cluster[cell], factor * error, int(cells.cluster.max()) + 1), dtype=np.float64)
 

@@ -255,10 +255,8 @@ class VectorizedTeamDraft(Mixer):
         return ShownLists(self.without_unused_slots(documents, query), teams)
 
     def credit(self, query: IntArray, shown: ShownLists, clicked: BoolArray) -> FloatArray:
-        credit = np.empty((self.n_rankers, clicked.shape[1]))
-        for ranker, ranker_credit in enumerate(credit):
-            np.sum((shown.teams == ranker) & clicked, axis=0, out=ranker_credit, dtype=np.float64)
-        return credit
+        of_ranker = [((shown.teams == ranker) & clicked).sum(axis=0) for ranker in range(self.n_rankers)]
+        return np.array(of_ranker, dtype=np.float64)
 
 
 class VectorizedPPM(Mixer):

@@ -18,11 +18,11 @@ from ltr_metrics._ranks.threads import n_threads_for
 from ltr_metrics._rows.checks import AnyArray, FloatArray, require_count, require_option
 from ltr_metrics._rows.words import InterleavingMethod, TiesOfRankings
 from ltr_metrics.analysis.settings import seed_from
-from ltr_metrics.errors import LtrTypeError, LtrValueError, import_extra, naming, warn
+from ltr_metrics.errors import LtrTypeError, LtrValueError, naming, warn
 from ltr_metrics.evaluation.evaluate import Queries, queries_from
 from ltr_metrics.online.interleaving.clicks import ClickModel
 from ltr_metrics.online.interleaving.method import short
-from ltr_metrics.online.interleaving.methods import method_named, require_options
+from ltr_metrics.online.interleaving.methods import method_named
 from ltr_metrics.online.interleaving.mixers import Mixer, OneByOne, RankingArrays, VectorizedPPM, VectorizedTeamDraft
 from ltr_metrics.online.interleaving.outcome import Outcome
 
@@ -44,7 +44,6 @@ def simulate(
     ties: TiesOfRankings = "stable",
     random_state: Any = 0,
     n_threads: int | None = None,
-    progress: bool = False,
     **data: Any,
 ) -> Outcome:
     """Simulate users who click on mixed rankings of labelled queries, and return the outcome.
@@ -79,8 +78,6 @@ def simulate(
     n_threads : int, optional
         Maximum number of threads. The outcome does not depend on it. The default is as for
         `ltr_metrics.evaluate`.
-    progress : bool, default False
-        Show a progress bar.
     **data
         ``qid`` or ``group``, and the other options of `ltr_metrics.Queries`.
 
@@ -115,8 +112,8 @@ def simulate(
     n_impressions, length = require_count("impressions", impressions), require_count("length", length)
     if not isinstance(clicks, ClickModel):
         raise LtrTypeError(f"clicks must be a ClickModel, such as ClickModel.informational(grades=3). Got {clicks!r}.")
-    method_class, options = method_named(method), dict(method_options or {})
-    require_options(method_class, options)  # the vectorised methods have none
+    options = dict(method_options or {})
+    method_class = method_named(method, options)  # the vectorised methods have no options
     queries = queries_from(y_true, data, "simulate", PARAMETERS)
     clicks.require_grades(queries.grades, min(length, int(queries.n_retrieved.max())))
     clicks.warn_of_grades(queries.grades)
@@ -139,11 +136,7 @@ def simulate(
     starts = range(0, n_impressions, BLOCK)
     n_threads = n_threads_for(n_impressions * ROWS_PER_IMPRESSION, n_threads)
     with ThreadPoolExecutor(n_threads if mixer.uses_threads else 1) as pool:
-        blocks = pool.map(run_block, starts)
-        if progress:
-            tqdm = import_extra("tqdm.auto", "report").tqdm
-            blocks = tqdm(blocks, total=len(starts), unit=f" blocks of {BLOCK:,} impressions")
-        credit = np.concatenate(list(blocks), axis=1)
+        credit = np.concatenate(list(pool.map(run_block, starts)), axis=1)
     if mixer.warnings:
         warn(f"{len(mixer.warnings)} of the queries that were shown gave a warning, the first: {mixer.warnings[0]}")
     return Outcome(list(scores), method, credit, partial(_offline_means, queries, rankings, list(scores)))
