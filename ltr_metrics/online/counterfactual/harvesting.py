@@ -104,7 +104,7 @@ def estimate_by_harvesting(cells: Cells) -> Estimate:
     ratio = sum_j / sum_i
     design = np.eye(n_positions)[j, 1:] - np.eye(n_positions)[i, 1:]
     weighted = design.T * (sum_i * sum_j / (sum_i + sum_j))
-    combine = np.linalg.solve(weighted @ design, weighted)  # (n - 1) x pairs
+    combine = np.asarray(np.linalg.solve(weighted @ design, weighted), dtype=np.float64)  # (n - 1) x pairs
     cells_at = [np.flatnonzero(cells.position == k) for k in range(n_positions)]
     influence = np.zeros((n_positions - 1, int(cells.cluster.max()) + 1))
     for start in range(0, len(ratio), PAIRS_AT_ONCE):
