@@ -165,22 +165,14 @@ def test_too_many_rankers_to_sum_over() -> None:
 # -- Optimized -------------------------------------------------------------------------------------
 
 
-def credit_of_places(given_rankings: Any, documents: oracle.Documents) -> list[list[Fraction]]:
-    return [oracle.inverse_rank_credit(given_rankings, documents, [place]) for place in range(len(documents))]
-
-
-def variance_of(of_places: list[list[Fraction]]) -> Fraction:
-    sums = [sum(row[i] / x for x, row in enumerate(of_places, start=1)) for i in range(len(of_places[0]))]
-    mean = sum(sums, Fraction(0)) / len(sums)
-    return sum(((one - mean) ** 2 for one in sums), Fraction(0))
-
-
 def program(given_rankings: Any, length: int | None) -> tuple[Any, Any, Any]:
     """Return the lists, the variances, and the cumulative credit of shape (lists, cutoffs, rankers)."""
     lists = oracle.allowed_lists(given_rankings, length)
-    of_lists = [credit_of_places(given_rankings, one) for one in lists]
-    variance = np.array([float(variance_of(one)) for one in of_lists])
-    return lists, variance, np.array(of_lists, dtype=float).cumsum(axis=1)
+    places = range(len(lists[0]))
+    of_lists = [[oracle.inverse_rank_credit(given_rankings, one, [place]) for place in places] for one in lists]
+    credit = np.array(of_lists, dtype=float)
+    weighted = (credit / np.arange(1, len(places) + 1)[:, np.newaxis]).sum(axis=1)
+    return lists, weighted.var(axis=1) * weighted.shape[1], credit.cumsum(axis=1)
 
 
 @unbiased_or_not
