@@ -37,6 +37,21 @@ def require_frequencies(drawn: Iterable[Any], chances: Mapping[Any, Any]) -> Non
     assert stats.chisquare(observed, expected * (observed.sum() / expected.sum())).pvalue > 1e-4
 
 
+def click_chances(model: Any, grades: Sequence[int]) -> dict[tuple[int, ...], Fraction]:
+    """Probability of each set of clicked places: looked at or not, clicked or not, stopped or not, place by place."""
+    examination = model.examination or (1,) * len(grades)
+    going: Counter[tuple[int, ...]] = Counter({(): Fraction(1)})  # who looks further
+    done: Counter[tuple[int, ...]] = Counter()
+    for place, grade in enumerate(grades):
+        states, going = going, Counter()
+        for (clicked, chance), looks, clicks, stops in itertools.product(states.items(), *[[False, True]] * 3):
+            for event, p in ((looks, examination[place]), (clicks, model.click[grade]), (stops, model.stop[grade])):
+                chance *= Fraction(p) if event else 1 - Fraction(p)
+            goes_on = not (looks and stops and (clicks or not model.stop_only_after_click))
+            (going if goes_on else done)[(*clicked, place) if looks and clicks else clicked] += chance
+    return {clicked: chance for clicked, chance in (done + going).items() if chance > 0}
+
+
 # -- mixing ----------------------------------------------------------------------------------------
 
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from fractions import Fraction
-from itertools import product
 from typing import Any
 
 import interleaving_oracle as oracle
@@ -20,23 +17,6 @@ PUBLISHED = {  # probabilities of a click and of stopping, for 2, 3 and 5 grades
     "informational": (".4 .9; .4 .7 .9; .4 .6 .7 .8 .9", ".1 .5; .1 .3 .5; .1 .2 .3 .4 .5"),
     "almost_random": (".4 .6; .4 .5 .6; .4 .45 .5 .55 .6", ".5 .5; .5 .5 .5; .5 .5 .5 .5 .5"),
 }
-
-
-def expected(model: ClickModel, grades: list[int]) -> dict[tuple[int, ...], Fraction]:
-    """Probability of each set of clicked places: looked at or not, clicked or not, stopped or not, place by place."""
-    found: Counter[tuple[int, ...]] = Counter()
-    examination, stop = model.examination or (1,) * len(grades), np.broadcast_to(model.stop, len(model.click))
-    for course in product([False, True], repeat=3 * len(grades)):
-        chance, clicked, goes_on = Fraction(1), [], True
-        for place, grade in enumerate(grades):
-            looks, clicks, stops = course[3 * place : 3 * place + 3]
-            for event, p in ((looks, examination[place]), (clicks, model.click[grade]), (stops, stop[grade])):
-                chance *= Fraction(p) if event else 1 - Fraction(p)
-            if goes_on and looks:
-                clicked += [place] * clicks
-                goes_on = not (stops and (clicks or not model.stop_only_after_click))
-        found[tuple(clicked)] += chance
-    return {one: p for one, p in found.items() if p > 0}
 
 
 @pytest.mark.parametrize("user", PUBLISHED)
@@ -62,7 +42,7 @@ MODELS = {
 @pytest.mark.parametrize("name", MODELS)
 def test_clicks_come_at_their_probabilities(name: str) -> None:
     model, grades, n = MODELS[name], [0, 2, 1], 40_000
-    of_set = expected(model, grades)
+    of_set = oracle.click_chances(model, grades)
     assert sum(of_set.values()) == pytest.approx(1, abs=1e-12)
     clicked = model.draw(np.repeat(np.array(grades)[:, np.newaxis], n, axis=1), np.random.default_rng(0))
     oracle.require_frequencies((tuple(np.flatnonzero(one).tolist()) for one in clicked.T), of_set)
