@@ -160,19 +160,13 @@ def best_rank(rankings: Rankings, document: Hashable) -> float:
     return min(rank_in(ranking, document) for ranking in rankings)
 
 
-def worse_best_rank(rankings: Rankings, one: Hashable, other: Hashable) -> float:
-    """r-bar: from there on down, both documents may be chosen."""
-    return max(best_rank(rankings, one), best_rank(rankings, other))
-
-
 def allowed(rankings: Rankings, documents: Documents, one: Hashable, other: Hashable) -> bool:
-    """Whether r-under, the rank of the first of both that was placed, is not above r-bar."""
-    return min(rank_in(documents, one), rank_in(documents, other)) >= worse_best_rank(rankings, one, other)
+    """Whether r-under, the rank of the first of both that was placed, is not above r-bar.
 
-
-def chance_allowed(rankings: Rankings, lists: Mapping[Documents, Fraction], one: Hashable, other: Hashable) -> Fraction:
-    """P(r-under >= r-bar): the share of the lists."""
-    return sum((chance for documents, chance in lists.items() if allowed(rankings, documents, one, other)), Fraction(0))
+    From r-bar on down, both documents may be chosen.
+    """
+    r_bar = max(best_rank(rankings, one), best_rank(rankings, other))
+    return min(rank_in(documents, one), rank_in(documents, other)) >= r_bar
 
 
 def ppm_credit(
@@ -184,7 +178,7 @@ def ppm_credit(
         liked, passed = documents[better], documents[worse]
         if not allowed(rankings, documents, liked, passed):
             continue
-        weight = 1 / chance_allowed(rankings, lists, liked, passed)
+        weight = 1 / sum(chance for others, chance in lists.items() if allowed(rankings, others, liked, passed))
         for i, ranking in enumerate(rankings):
             liked_rank, passed_rank = rank_in(ranking, liked), rank_in(ranking, passed)
             credit[i] += weight * ((liked_rank < passed_rank) - (liked_rank > passed_rank))

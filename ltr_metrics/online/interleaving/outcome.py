@@ -258,15 +258,9 @@ class Outcome(Result):
         confidence, rows = require_confidence(confidence), []
         for i, j in combinations(range(len(self.models)), 2):
             difference = self._difference(i, j)
-            row: dict[str, Any] = {
-                "model": self.models[i],
-                "other": self.models[j],
-                "impressions": self.n_impressions,
-                "wins": int(self.wins[i, j]),
-                "ties": int(self.ties[i, j]),
-                "losses": int(self.wins[j, i]),
-                "preference": float(self.preference[i, j]),
-            }
+            row: dict[str, Any] = {"model": self.models[i], "other": self.models[j], "impressions": self.n_impressions}
+            row |= {"wins": int(self.wins[i, j]), "ties": int(self.ties[i, j]), "losses": int(self.wins[j, i])}
+            row["preference"] = float(self.preference[i, j])
             row |= zip(WINS, self._win_statistics(difference, confidence), strict=True)
             row["credit_difference"] = _sum(difference) / self.n_impressions
             row |= zip(CREDIT, self._credit_statistics(difference, confidence), strict=True)
