@@ -10,7 +10,6 @@ import pytest
 
 import ltr_metrics as ltr
 from ltr_metrics.counterfactual import Propensities, estimate_propensities
-from ltr_metrics.online.counterfactual import harvesting
 
 THETA = 1 / np.arange(1.0, 6) ** 0.8
 
@@ -43,15 +42,6 @@ def test_the_propensities_are_recovered(method: Any) -> None:
     assert table.standard_error[0] == 0
     assert (np.abs(z_values(table)) < 2).all()
     assert (table.standard_error < 0.03).all()
-
-
-def test_pairs_of_positions_may_be_taken_in_groups(monkeypatch: pytest.MonkeyPatch) -> None:
-    log = log_of_rankers(5_000, 50, seed=1)
-    at_once = estimate_propensities(**log, method="harvesting")
-    monkeypatch.setattr(harvesting, "PAIRS_AT_ONCE", 3)
-    in_groups = estimate_propensities(**log, method="harvesting")
-    assert in_groups.propensity.tolist() == at_once.propensity.tolist()
-    np.testing.assert_allclose(in_groups.standard_error, at_once.standard_error, rtol=1e-12)
 
 
 @pytest.mark.slow
