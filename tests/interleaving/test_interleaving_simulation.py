@@ -59,6 +59,9 @@ def test_lists_are_possible_and_credited_as_single_ones(many: Any, case: Any) ->
     shown = mixer.mix(query, rng)
     clicked = (rng.random(shown.documents.shape) < 0.5) & (shown.documents < mixer.rankings.nothing)
     credit = mixer.credit(query, shown, clicked)
+    with pytest.MonkeyPatch.context() as patch:  # long lists have so many pairs that impressions are taken in parts
+        patch.setattr("ltr_metrics.online.interleaving.mixers.MAX_CELLS", 1)
+        np.testing.assert_array_equal(mixer.credit(query, shown, clicked), credit)
     for i, q in enumerate(query.tolist()):
         n = min(length, sizes[q])
         assert (shown.documents[n:, i] == mixer.rankings.nothing).all()
@@ -134,18 +137,6 @@ def test_ties_of_scores() -> None:
         outcome = simulate(y, models, qid=qid, **options)
         assert outcome.offline is not None
         assert outcome.offline("mrr") == {"none": expected, "wrong": 0.25}
-
-
-def test_many_pairs_are_counted_part_by_part(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Long lists have so many pairs of places that impressions are taken in parts: with the same outcome."""
-    y, qid, scores = made([40, 25], 3, 11)
-
-    def credit() -> Any:
-        return simulate(y, scores, qid=qid, method="ppm", clicks=INFORMATIONAL, impressions=300, length=30).credit
-
-    whole = credit()
-    monkeypatch.setattr("ltr_metrics.online.interleaving.mixers.MAX_CELLS", 1)
-    np.testing.assert_array_equal(credit(), whole)
 
 
 # -- what is refused -------------------------------------------------------------------------------
