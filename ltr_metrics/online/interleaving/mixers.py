@@ -1,13 +1,14 @@
 """The rankings of many queries as flat arrays, and what mixes them.
 
-`OneByOne` is for any method. Team Draft and PPM have mixers for many impressions at once. Their
-rules and formulas are in `ltr_metrics/online/interleaving/team_draft.py` and `pairwise_preference.py`.
+`OneByOne` is for any method. Team Draft and PPM have mixers for many impressions at once; their
+rules and formulas are in `team_draft.py` and `pairwise_preference.py`. A mixer draws a list for each
+of many queries (`mix`), and gives each ranker credit for each of these impressions (`credit`), as an
+array of shape (n_rankers, n_impressions).
 """
 
 from __future__ import annotations
 
 import warnings
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any, NamedTuple
@@ -104,6 +105,12 @@ class RankingArrays:
         longest = int(self.n_shown.max())
         return RankingArrays(self.rank[with_nothing], self.grade[with_nothing], self.row[kept], n_candidates, longest)
 
+    def without_unused_slots(self, documents: IntArray, query: IntArray) -> IntArray:
+        """Return the documents of lists, with `nothing` in the slots after the end of each list."""
+        if self.n_shown.min() < self.length:
+            documents[np.arange(len(documents))[:, np.newaxis] >= self.n_shown[query]] = self.nothing
+        return documents
+
 
 class ShownLists(NamedTuple):
     """The lists of many impressions, by slot, so that a step for all impressions is contiguous.
@@ -120,37 +127,11 @@ class ShownLists(NamedTuple):
     teams: AnyArray | None = None
 
 
-class Mixer(ABC):
-    """What mixes the rankings of many queries and gives credit for many lists."""
-
-    uses_threads = True
-
-    def __init__(self, rankings: RankingArrays) -> None:
-        self.rankings, self.warnings = rankings, list[str]()
-
-    @abstractmethod
-    def mix(self, query: IntArray, rng: np.random.Generator) -> ShownLists:
-        """Draw a list for each of these queries."""
-
-    @abstractmethod
-    def credit(self, query: IntArray, shown: ShownLists, clicked: BoolArray) -> FloatArray:
-        """Return the credit of each ranker for each impression, of shape (n_rankers, n_impressions)."""
-
-    def without_unused_slots(self, documents: IntArray, query: IntArray) -> IntArray:
-        """Return the documents, with `RankingArrays.nothing` in the slots after the end of each list."""
-        n_shown = self.rankings.n_shown
-        if n_shown.min() < self.rankings.length:
-            documents[np.arange(len(documents))[:, np.newaxis] >= n_shown[query]] = self.rankings.nothing
-        return documents
-
-
-class OneByOne(Mixer):
+class OneByOne:
     """One method object per query, built when the query is first drawn. Its credit must not need teams."""
 
-    uses_threads = False  # this is Python code, which runs one thread at a time, and it collects warnings
-
     def __init__(self, rankings: RankingArrays, method: type[Method], options: dict[str, Any]) -> None:
-        super().__init__(rankings)
+        self.rankings, self.warnings = rankings, list[str]()
         self._method, self._options = method, options
         self._of_query = cache(self._build)
 
@@ -205,15 +186,14 @@ class Draws:
         return drawn
 
 
-class VectorizedTeamDraft(Mixer):
+class VectorizedTeamDraft:
     """Team Draft over the candidates of many queries.
 
     All rankers rank all documents of a query, so they run out of documents together.
     """
 
     def __init__(self, rankings: RankingArrays) -> None:
-        super().__init__(rankings.candidates())
-        rankings = self.rankings
+        self.rankings = rankings = rankings.candidates()
         self.n_rankers, self.depth = rankings.rank.shape[1], rankings.length + 1
         self.max_candidates = int(rankings.sizes.max())
         # The candidates of each query that each ranker has at the top, followed by an index that is no candidate.
@@ -252,20 +232,20 @@ class VectorizedTeamDraft(Mixer):
             is_listed[:, self.max_candidates] = False
             documents[slot] = document
         documents += self.rankings.starts[query]
-        return ShownLists(self.without_unused_slots(documents, query), teams)
+        return ShownLists(self.rankings.without_unused_slots(documents, query), teams)
 
     def credit(self, query: IntArray, shown: ShownLists, clicked: BoolArray) -> FloatArray:
         of_ranker = [((shown.teams == ranker) & clicked).sum(axis=0) for ranker in range(self.n_rankers)]
         return np.array(of_ranker, dtype=np.float64)
 
 
-class VectorizedPPM(Mixer):
+class VectorizedPPM:
     """PPM over the candidates of many queries."""
 
     def __init__(self, rankings: RankingArrays) -> None:
-        super().__init__(rankings.candidates())
-        n_queries, length = len(self.rankings.sizes), self.rankings.length
-        cell = self.rankings.query * length + self.rankings.best_rank[:-1] - 1
+        self.rankings = rankings = rankings.candidates()
+        n_queries, length = len(rankings.sizes), rankings.length
+        cell = rankings.query * length + rankings.best_rank[:-1] - 1
         n_new = np.bincount(cell, minlength=n_queries * length).reshape(n_queries, length)
         self.n_choices: IntArray = np.maximum(np.cumsum(n_new, axis=1) - np.arange(length), 0)
         with np.errstate(divide="ignore"):
@@ -283,7 +263,7 @@ class VectorizedPPM(Mixer):
         offset = self.rankings.starts[query]
         for slot, slot_documents in enumerate(documents):
             np.add(offset, pool.draw(steps[slot]), out=slot_documents)
-        return ShownLists(self.without_unused_slots(documents, query))
+        return ShownLists(self.rankings.without_unused_slots(documents, query))
 
     def credit(self, query: IntArray, shown: ShownLists, clicked: BoolArray) -> FloatArray:
         step = max(1, MAX_CELLS // self.rankings.length**2)

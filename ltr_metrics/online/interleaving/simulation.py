@@ -23,10 +23,11 @@ from ltr_metrics.evaluation.evaluate import Queries, queries_from
 from ltr_metrics.online.interleaving.clicks import ClickModel
 from ltr_metrics.online.interleaving.method import short
 from ltr_metrics.online.interleaving.methods import method_named
-from ltr_metrics.online.interleaving.mixers import Mixer, OneByOne, RankingArrays, VectorizedPPM, VectorizedTeamDraft
+from ltr_metrics.online.interleaving.mixers import OneByOne, RankingArrays, VectorizedPPM, VectorizedTeamDraft
 from ltr_metrics.online.interleaving.outcome import Outcome
 
-VECTORIZED = {"team_draft": VectorizedTeamDraft, "ppm": VectorizedPPM}
+Vectorized = VectorizedTeamDraft | VectorizedPPM
+VECTORIZED: dict[str, type[Vectorized]] = {"team_draft": VectorizedTeamDraft, "ppm": VectorizedPPM}
 BLOCK = 16_384  # impressions at a time: enough to amortise NumPy's call overhead, few enough for a core's cache
 ROWS_PER_IMPRESSION = 40  # rows that take as long to evaluate as an impression takes to simulate
 TIES_STREAM, IMPRESSIONS_STREAM = range(2)  # spawn keys of the random streams
@@ -121,8 +122,8 @@ def simulate(
     rankings = RankingArrays.from_scores(
         queries, _check_scores(queries, scores), length, _tie_break(queries, ties, seed)
     )
-    is_vectorized = method in VECTORIZED
-    mixer: Mixer = VECTORIZED[method](rankings) if is_vectorized else OneByOne(rankings, method_class, options)
+    one_by_one = None if method in VECTORIZED else OneByOne(rankings, method_class, options)
+    mixer: Vectorized | OneByOne = one_by_one or VECTORIZED[method](rankings)
     cumulative_weight = _cumulative_weight(queries)
 
     def run_block(start: int) -> FloatArray:
@@ -135,10 +136,10 @@ def simulate(
 
     starts = range(0, n_impressions, BLOCK)
     n_threads = n_threads_for(n_impressions * ROWS_PER_IMPRESSION, n_threads)
-    with ThreadPoolExecutor(n_threads if mixer.uses_threads else 1) as pool:
+    with ThreadPoolExecutor(1 if one_by_one else n_threads) as pool:  # Python code runs one thread at a time
         credit = np.concatenate(list(pool.map(run_block, starts)), axis=1)
-    if mixer.warnings:
-        warn(f"{len(mixer.warnings)} of the queries that were shown gave a warning, the first: {mixer.warnings[0]}")
+    if one_by_one and (warnings := one_by_one.warnings):
+        warn(f"{len(warnings)} of the queries that were shown gave a warning, the first: {warnings[0]}")
     return Outcome(list(scores), method, credit, partial(_offline_means, queries, rankings, list(scores)))
 
 
