@@ -77,7 +77,7 @@ def test_wins_and_errors_are_a_plain_loop(data: st.DataObject, n_rankers: int, n
 
 
 def test_credit_that_is_one_but_for_rounding_is_tied() -> None:
-    outcome = outcome_of([[0.1, 0.2, 0.3, 1 / 3, 1 / 3, 1 / 3, 0.0], [0.3, 0.1, 0.2, 0.0, 0.0, 0.0, 1.0]])
+    outcome = outcome_of([[1 / 3, 1 / 3, 1 / 3, 0.0, 0.1, 0.2, 0.0], [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.3]])
     assert outcome.error(truth={"a": 0, "b": 0}, by="credit") == 0
     assert outcome.to_pandas()["credit_difference"].item() == 0
     third = 1 / 3  # offline means, too
