@@ -123,10 +123,10 @@ def runs_of_results(
     rows = GroupedRows.of_queries(first.qid)
     is_reweighted = data.get("query_weight") is not None
     if is_reweighted:
-        if first.policy.mean_over != "queries":
+        if first.policy.unit != "queries":
             raise LtrValueError(
                 Argument("query_weight"),
-                f" cannot be used with results whose means are over {first.policy.mean_over}: it would replace their "
+                f" cannot be used with results whose means are over {first.policy.unit}: it would replace their "
                 "weights. Leave it out, and weight the queries in each evaluation.",
             )
         first = first.with_fields(weight=weights(rows, data["query_weight"], None))
@@ -318,11 +318,10 @@ def _refuse_other_data(who: str, run: Evaluation, reference: Evaluation) -> None
             f"{one.n_documents[at]:,} documents, {one.n_relevant[at]:,} relevant" for one in (run, reference)
         )
         common = () if is_other.all() else (", or leave these queries out: ", Argument("queries", "common"))
-        same = run.COMPARABLE if run.COMPARABLE != Evaluation.COMPARABLE else reference.COMPARABLE
         raise LtrValueError(
             f"{who} has different data from the other models: the judged documents or their grades differ in "
             f"{_some(plain_ids(reference.qid[is_other]))} (query {reference.plain_qid[at]!r} has {counts} here, and "
-            f"{expected_counts} in the other models). Evaluate all models {same}",
+            f"{expected_counts} in the other models). Evaluate all models on the same data, with the same options",
             *common,
             ".",
         )

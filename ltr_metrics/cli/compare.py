@@ -145,7 +145,7 @@ def _compare(arguments: Mapping[str, Any], baseline: str | None) -> tuple[Compar
     source = read_source(arguments)
     request = resolve(metrics_of(list(saved.values())) if metrics is None and saved else metrics, **policy)
     results = _evaluate(source, request)
-    if request.policy.mean_over == "queries":  # other results bring the weights along
+    if request.policy.unit == "queries":  # other results bring the weights along
         settings["query_weight"] = next(iter(results.values())).weight
     return compare_models(results | saved, **settings), source.origins | origins
 
