@@ -34,11 +34,11 @@ if typing.TYPE_CHECKING:
     from ltr_metrics.analysis.intervals import Interval, Intervals, intervals
     from ltr_metrics.analysis.leaderboard import Leaderboard, Standing
     from ltr_metrics.analysis.rank_changes import RankChanges, rank_changes
-    from ltr_metrics.curves import learning_curve
     from ltr_metrics.evaluation.batches import evaluate_batches
     from ltr_metrics.evaluation.saved import load_result
     from ltr_metrics.io.datasets import make_ranking, train_test_split
     from ltr_metrics.io.trec import from_qrels
+    from ltr_metrics.logs.fitted_model import learning_curve
     from ltr_metrics.logs.search_log import SearchLog
     from ltr_metrics.logs.training_log import PerQueryLog
 
@@ -103,7 +103,7 @@ _HOME = {
     "tie_audit": "analysis.audit",
     "GateResult": "analysis.gate",
     "gate": "analysis.gate",
-    "learning_curve": "curves",
+    "learning_curve": "logs.fitted_model",
     "evaluate_batches": "evaluation.batches",
     "load_result": "evaluation.saved",
     "Audit": "analysis.audit",

@@ -10,7 +10,7 @@ import numpy as np
 
 from ltr_metrics._hosts.host_metrics import HostMetrics
 from ltr_metrics._rows.cache import once
-from ltr_metrics._rows.checks import FloatArray, as_numbers, named_columns, same_arrays
+from ltr_metrics._rows.checks import named_columns, same_arrays
 from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
 from ltr_metrics.evaluation.evaluate import Queries
 
@@ -109,16 +109,6 @@ def require_columns(metrics: HostMetrics, queries: Queries) -> None:
     for metric in metrics.request.metrics:
         if metric.needed_columns:
             once(metric.check, queries)
-
-
-def finite_numbers(values: Any, name: str, n_rows: int | None = None, remedy: str = "") -> FloatArray:
-    """Return values as float64, and require them to be finite."""
-    numbers = as_numbers(values, name, n_rows).astype(np.float64)
-    bad = ~np.isfinite(numbers)
-    if bad.any():
-        row = int(bad.argmax())
-        raise LtrValueError(f"{name} must be finite: got {numbers[row]:g} at row {row}.{remedy}")
-    return numbers
 
 
 def require_features(n: int, n_expected: int) -> None:

@@ -13,11 +13,12 @@ from zlib import crc32
 
 import numpy as np
 
-from ltr_metrics._hosts.host_metrics import Plan, refuse_undefined_means
+from ltr_metrics._hosts.host_metrics import Plan
 from ltr_metrics._hosts.totals import Totals
 from ltr_metrics._rows.checks import AnyArray, BoolArray, FloatArray
 from ltr_metrics.errors import LtrError, LtrValueError, naming
 from ltr_metrics.evaluation.evaluate import Queries
+from ltr_metrics.evaluation.means import refuse_undefined_means
 from ltr_metrics.evaluation.parts import check_labels, check_without_warnings
 from ltr_metrics.logs.training_log import PerQueryLog
 from ltr_metrics.metrics.requests import Request
@@ -89,7 +90,7 @@ def mean_over_workers(
         total += Totals.from_array(names, numbers)
     if not total.n_queries:
         raise LtrValueError("The data set has no rows with labels on any worker, so there is nothing to evaluate.")
-    refuse_undefined_means(total)
+    refuse_undefined_means(total.mean, total.n_queries)
     return plan.named(total.mean)
 
 

@@ -78,6 +78,16 @@ def as_numbers(values: Any, name: str, n_rows: int | None = None) -> npt.NDArray
     return array.astype(np.float64)
 
 
+def finite_numbers(values: Any, name: str, n_rows: int | None = None, remedy: str = "") -> FloatArray:
+    """Return values as float64, and require them to be finite."""
+    numbers = as_numbers(values, name, n_rows).astype(np.float64)
+    bad = ~np.isfinite(numbers)
+    if bad.any():
+        row = int(bad.argmax())
+        raise LtrValueError(f"{name} must be finite: got {numbers[row]:g} at row {row}.{remedy}")
+    return numbers
+
+
 def _is_exact(value: Any) -> bool:
     return isinstance(value, (int, np.integer)) or (isinstance(value, Decimal) and value.is_finite())
 

@@ -436,3 +436,10 @@ def _names_of_data(names: Any) -> tuple[str, ...]:
     if len(set(read)) < len(read):
         raise LtrValueError(f"data_names must differ, since each selects a data set. Got {', '.join(read)}.")
     return read
+
+
+def require_data_name(name: object, parameter: str = "name") -> str:
+    """Return the name of a data set in a log, if it is one."""
+    if not isinstance(name, str) or not name:
+        raise LtrTypeError(f"{parameter} must be text, the name of a data set in the log. Got {name!r}.")
+    return name

@@ -17,8 +17,8 @@ from mlflow.models.evaluation.artifacts import CsvEvaluationArtifact, TextEvalua
 from mlflow.models.evaluation.base import EvaluationArtifact
 from mlflow.tracking.artifact_utils import get_artifact_uri
 
-from ltr_metrics._hosts.host_metrics import refuse_undefined_means
 from ltr_metrics._hosts.log_names import names_in_log
+from ltr_metrics.evaluation.means import refuse_undefined_means
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.evaluation.saved import load_result
 from ltr_metrics.metrics.requests import listed, resolve
@@ -58,7 +58,7 @@ def evaluate(
     who = str(dataset.predictions_name) if model is None else "model"
     report = summarize(queries, {who: scores}, metrics, complete=True, source=dataset.name, **settings.policy)
     result = report.evaluations[who]
-    refuse_undefined_means(result)
+    refuse_undefined_means(result.mean, result.n_queries)
     means = {logged[metric]: mean for metric, mean in result.mean.items()}
     skills = {f"{logged[metric]}{SKILL}": skill for metric, skill in result.skill.items() if not math.isnan(skill)}
     means = skills | means  # a metric that is named like the skill of another one keeps its name

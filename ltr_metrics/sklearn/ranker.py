@@ -8,8 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ltr_metrics._hosts.host_data import finite_numbers
-from ltr_metrics._rows.checks import AnyArray, refuse_different_indexes
+from ltr_metrics._rows.checks import AnyArray, finite_numbers, refuse_different_indexes
 from ltr_metrics._rows.grouping import GroupedRows
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.metrics.requests import Metrics

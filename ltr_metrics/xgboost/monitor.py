@@ -13,12 +13,12 @@ from ltr_metrics._hosts.frames import find_call
 from ltr_metrics._hosts.host_data import require_columns, require_features
 from ltr_metrics._hosts.host_metrics import HostMetrics, MetricFunction, Plan
 from ltr_metrics._hosts.known_hosts import wrong_host
-from ltr_metrics._hosts.log_names import Names, refuse_names_in_use, require_data_name
+from ltr_metrics._hosts.log_names import Names, refuse_names_in_use
 from ltr_metrics._hosts.workers import Part, mean_over_workers
 from ltr_metrics._rows.words import ConventionName, NoRelevant, TiePolicy
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.evaluation.evaluate import Queries
-from ltr_metrics.logs.training_log import PerQueryLog
+from ltr_metrics.logs.training_log import PerQueryLog, require_data_name
 from ltr_metrics.metrics.conventions import Convention
 from ltr_metrics.metrics.requests import Metrics
 from ltr_metrics.xgboost.custom_metric import REMEDY, round_of
