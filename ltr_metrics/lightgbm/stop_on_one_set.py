@@ -8,6 +8,7 @@ from typing import Any
 from ltr_metrics._hosts.frames import find_call
 from ltr_metrics._hosts.host_metrics import Plan, WatchedMetric, not_evaluated, several_sets
 from ltr_metrics._hosts.known_hosts import Gain, gain_of_setting
+from ltr_metrics._rows.checks import require_min_delta
 from ltr_metrics._rows.words import ConventionName
 from ltr_metrics.errors import import_extra
 from ltr_metrics.lightgbm.lightgbm_metric import LightGBMFunction
@@ -41,7 +42,7 @@ def early_stopping(
         ``LGBMRanker.fit``. It may be that of the training data. By default it is the only
         validation set; several are an error.
     min_delta : float, default 0
-        Smallest improvement that counts.
+        Smallest improvement that counts: a round is better if it exceeds the best one by more.
     convention : str or Convention, optional
         Another system, whose choices complete the metric names. Pass the convention that you passed
         with the metric, if any.
@@ -79,7 +80,7 @@ def early_stopping(
     """
     callback = import_extra("lightgbm.callback", "lightgbm")
     watched = WatchedMetric(metric, data_name, convention, "lightgbm")
-    stop = callback.early_stopping(rounds, min_delta=min_delta, verbose=False)
+    stop = callback.early_stopping(rounds, min_delta=require_min_delta(min_delta), verbose=False)
     return EarlyStopping(stop, callback.EarlyStopException, watched)
 
 

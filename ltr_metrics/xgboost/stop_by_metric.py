@@ -9,7 +9,7 @@ import xgboost
 from ltr_metrics._hosts.frames import find_call
 from ltr_metrics._hosts.host_metrics import Plan, WatchedMetric, not_evaluated, several_sets
 from ltr_metrics._hosts.log_names import refuse_names_in_use
-from ltr_metrics._rows.checks import require_count
+from ltr_metrics._rows.checks import require_count, require_min_delta
 from ltr_metrics._rows.words import ConventionName
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.conventions import Convention
@@ -82,9 +82,8 @@ def early_stopping(
     >>> ranker.best_iteration < 97
     True
     """
-    return EarlyStopping(
-        metric, rounds, data_name=data_name, min_delta=min_delta, save_best=save_best, convention=convention
-    )
+    options = {"data_name": data_name, "min_delta": require_min_delta(min_delta), "save_best": save_best}
+    return EarlyStopping(metric, rounds, convention=convention, **options)
 
 
 class EarlyStopping(xgboost.callback.EarlyStopping):

@@ -144,6 +144,10 @@ def test_sets_that_cannot_be_known_are_refused(bound: Any, sets: Any, message: s
         ("mrr", Pool(VALID.X, group_id=VALID.qid), {}, "has no labels"),
         (["mrr", "map"], PAIR, {}, "takes one custom metric and would log only mrr"),
         ("mrr", PAIR, {"names": {"mrr": "NDCG"}}, "is the name of one of CatBoost's own metrics"),
+        *[
+            ("mrr", PAIR, {"min_delta": one}, "min_delta must be a finite number of at least 0")
+            for one in (-1, np.nan, "1")
+        ],
     ],
 )
 def test_arguments(metrics: Any, valid: Any, options: dict[str, Any], message: str) -> None:
@@ -158,6 +162,9 @@ def test_where_it_cannot_work(tmp_path: Path) -> None:
     settings = {"iterations": 2, "loss_function": "YetiRank", "logging_level": "Silent", "train_dir": str(tmp_path)}
     with pytest.raises(CatBoostError, match="make validation sets of their own"):
         catboost.cv(pool(TRAIN), settings | {"eval_metric": metric}, fold_count=2)
+    snapshot = {"save_snapshot": True, "allow_writing_files": True, "train_dir": str(tmp_path)}
+    with pytest.raises(CatBoostError, match="min_delta=0.1 does not work with save_snapshot"):
+        fit(EvalMetric("mrr", PAIR, min_delta=0.1), pool(TRAIN), pool(VALID), **snapshot)
     other = TRAININGS["lgb.train"].adapter("mrr", VALID)
     other.no_jit = True
     with pytest.raises(CatBoostError, match=r"takes ltr_metrics\.catboost\.EvalMetric"):

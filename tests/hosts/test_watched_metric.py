@@ -120,8 +120,9 @@ def test_the_hosts_own_metric_is_found_by_its_name(name: str) -> None:
 def test_what_is_not_evaluated(name: str, watched: Any, message: str) -> None:
     with pytest.raises(ltr.LtrValueError, match=message):
         stopped(name, watched, ["mrr", "err@3"], {"names": {"err@3": "gain"}})
-    with pytest.raises(ltr.LtrValueError, match="nvention"):
-        STOPPING[name]("gain", PATIENCE, convention="terc_eval")
+    for options, message in (({"convention": "terc_eval"}, "nvention"), ({"min_delta": np.nan}, "^min_delta must be")):
+        with pytest.raises(ltr.LtrValueError, match=message):
+            STOPPING[name]("gain", PATIENCE, **options)
 
 
 def test_a_metric_that_is_logged_twice() -> None:
