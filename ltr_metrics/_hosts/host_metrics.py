@@ -127,7 +127,7 @@ class HostMetrics:
         needed. A NaN mean is an error: a host would log it and never stop on it.
         """
         result = plan.evaluate(queries, scores)
-        refuse_undefined_means(result.mean, result.n_queries)
+        refuse_undefined_means(result)
         if self.log is not None and at is not None:
             self.log.record(data, result, plan.request, at, name=name)
         return plan.named(result.mean)

@@ -90,7 +90,7 @@ def mean_over_workers(
         total += Totals.from_array(names, numbers)
     if not total.n_queries:
         raise LtrValueError("The data set has no rows with labels on any worker, so there is nothing to evaluate.")
-    refuse_undefined_means(total.mean, total.n_queries)
+    refuse_undefined_means(total)
     return plan.named(total.mean)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -153,12 +153,22 @@ def t_quantile(degrees: float, confidence: float) -> float:
     return float(import_extra("scipy.stats", "report").t.ppf((1 + confidence) / 2, degrees))
 
 
-def refuse_undefined_means(by_metric: Mapping[str, float], n_queries: int) -> None:
+class HasMeans(Protocol):
+    """An evaluation, or the sums of several workers."""
+
+    @property
+    def mean(self) -> Mapping[str, float]: ...
+
+    @property
+    def n_queries(self) -> int: ...
+
+
+def refuse_undefined_means(result: HasMeans) -> None:
     """Raise an error for a mean over no query, which is NaN."""
-    for name, value in by_metric.items():
+    for name, value in result.mean.items():
         if np.isnan(value):
             raise LtrValueError(
-                f"{name} is undefined for all {n_queries} queries of this data set (or the others have weight "
+                f"{name} is undefined for all {result.n_queries} queries of this data set (or the others have weight "
                 "0), so it has no mean. A metric is undefined where no document is relevant to it, an order metric "
                 "where all grades are equal, and a metric of your own where it returns NaN. Evaluate on other data, or "
                 "set no_relevant=0 or 1."

@@ -275,7 +275,7 @@ def evaluate_rounds(
         if scores.ndim != 1:
             raise refuse_several_scores(scores.shape[1])
         result = queries.evaluate_request(scores, request, n_threads)
-        refuse_undefined_means(result.mean, result.n_queries)
+        refuse_undefined_means(result)
         log.record(queries, result, request, Round(n_rounds - 1), name=name)
     return log
 

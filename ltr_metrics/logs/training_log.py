@@ -98,7 +98,7 @@ class PerQueryLog:
     >>> log = ltr.PerQueryLog()
     >>> params = {"objective": "lambdarank", "metric": "None", "verbose": -1}
     >>> booster = lgb.train(params, train, 5, valid_sets=[train], feval=feval("ndcg@10", log=log))
-    >>> log.names, log.values(train, "ndcg@10").shape, log.qid("training").shape
+    >>> log.data_names, log.values(train, "ndcg@10").shape, log.qid("training").shape
     (('training',), (5, 50), (50,))
     >>> log.rounds("training")
     array([0, 1, 2, 3, 4])
@@ -116,10 +116,10 @@ class PerQueryLog:
         self._curves: list[Curves] = []
 
     def __repr__(self) -> str:
-        return f"PerQueryLog({', '.join(self.names)})"
+        return f"PerQueryLog({', '.join(self.data_names)})"
 
     @property
-    def names(self) -> tuple[str, ...]:
+    def data_names(self) -> tuple[str, ...]:
         """Names of the data sets, in the order in which the host evaluates them."""
         if self._user_names is not None:
             return self._user_names[: len(self._curves)]
@@ -381,7 +381,7 @@ class PerQueryLog:
                 )
 
     def _name_of(self, curves: Curves) -> str:
-        return next(name for name, known in zip(self.names, self._curves, strict=True) if known is curves)
+        return next(name for name, known in zip(self.data_names, self._curves, strict=True) if known is curves)
 
     def _add(self, data: Any, name: str | None, result: Evaluation) -> Curves:
         if name is not None and any(curves.name == name for curves in self._curves):
@@ -403,13 +403,13 @@ class PerQueryLog:
 
     def _curves_of(self, data: Any) -> Curves:
         is_name = isinstance(data, str)
-        curves = dict(zip(self.names, self._curves, strict=True)).get(data) if is_name else self._find(data)
+        curves = dict(zip(self.data_names, self._curves, strict=True)).get(data) if is_name else self._find(data)
         if curves is None:
-            hint = did_you_mean(data, self.names) if is_name else ""
+            hint = did_you_mean(data, self.data_names) if is_name else ""
             raise LtrKeyError(
                 f"There are no values of {data!r} in this log.{hint} It has "
-                f"{', '.join(self.names) or 'none at all yet'}. Pass a name, or the host's own data set (LightGBM's "
-                "Dataset, XGBoost's DMatrix). Choose names with PerQueryLog(data_names=...)."
+                f"{', '.join(self.data_names) or 'none at all yet'}. Pass a name, or the host's own data set "
+                "(LightGBM's Dataset, XGBoost's DMatrix). Choose names with PerQueryLog(data_names=...)."
             )
         return curves
 

@@ -58,7 +58,7 @@ def evaluate(
     who = str(dataset.predictions_name) if model is None else "model"
     report = summarize(queries, {who: scores}, metrics, complete=True, source=dataset.name, **settings.policy)
     result = report.evaluations[who]
-    refuse_undefined_means(result.mean, result.n_queries)
+    refuse_undefined_means(result)
     means = {logged[metric]: mean for metric, mean in result.mean.items()}
     skills = {f"{logged[metric]}{SKILL}": skill for metric, skill in result.skill.items() if not math.isnan(skill)}
     means = skills | means  # a metric that is named like the skill of another one keeps its name

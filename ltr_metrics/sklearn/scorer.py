@@ -198,7 +198,7 @@ class QueryScorer(MetricFunction):
         result, part = self._score(estimator, X, *y, **routed)
         if self.log is not None:
             self.log.record(estimator.get_params(), result, part)
-        refuse_undefined_means(result.mean, result.n_queries)  # after the record: a fold without a mean is a fold
+        refuse_undefined_means(result)  # after the record: a fold without a mean is a fold
         plan = self.metrics.plan()
         directions = plan.directions
         scores = {name: mean if directions[name] else -mean for name, mean in plan.named(result.mean).items()}

@@ -148,7 +148,7 @@ class TestCrossValidation:
             for asked in metrics:
                 expected = np.mean([mean[asked] for mean in means])
                 assert found[f"{name} {asked}-mean"][-1] == pytest.approx(expected, rel=1e-12)
-        assert sum(len(log.qid(name)) for name in log.names) == 3 * len(weighted.group)
+        assert sum(len(log.qid(name)) for name in log.data_names) == 3 * len(weighted.group)
 
     @pytest.mark.parametrize("how", [{"stratified": True}, {"stratified": False, "shuffle": False}])
     def test_queries_that_folds_cut(self, how: dict[str, bool]) -> None:
@@ -195,9 +195,9 @@ def test_a_call_by_hand_reads_the_gain_of_the_dataset() -> None:
 def test_the_arrays_of_the_ranker_are_dropped_with_their_labels() -> None:
     metrics, y = eval_metric("dcg_lin"), np.array([0.0, 1, 2, 0])
     metrics(y, y, None, np.array([2, 2]))
-    ((*_, prepared),) = metrics._queries_cache._entries.values()
-    queries = weakref.ref(prepared)
-    del y, prepared
+    (laid_out,) = metrics._queries_cache._entries.values()
+    queries = weakref.ref(laid_out.queries)
+    del y, laid_out
     assert queries() is None
 
 

@@ -288,7 +288,7 @@ def test_rounds_of_the_folds_of_lightgbm(n_begun: int) -> None:
     host = LightGBM()
     begun = LightGBM().fit(n_begun) if n_begun else None
     found = lgb.cv(LGB, host.train_set, 3, nfold=2, feval=host.metric, init_model=begun, return_cvbooster=True)
-    for name, booster in zip(host.log.names, found["cvbooster"].boosters, strict=True):
+    for name, booster in zip(host.log.data_names, found["cvbooster"].boosters, strict=True):
         assert host.log.rounds(name).tolist() == list(range(n_begun, booster.current_iteration()))
         queries = host.log.qid(name)
         valid = np.isin(np.unique(TRAIN.qid, return_inverse=True)[1], queries)
@@ -422,7 +422,7 @@ def test_rounds_of_xgboost(training: Callable[[Path], Trained], tmp_path: Path) 
 def test_rounds_of_the_folds_of_xgboost() -> None:
     host = XGBoost()
     xgb.cv(XGB, host.train_set, 3, nfold=2, custom_metric=host.metric)
-    assert [host.log.rounds(name).tolist() for name in host.log.names] == [[0, 1, 2]] * 4
+    assert [host.log.rounds(name).tolist() for name in host.log.data_names] == [[0, 1, 2]] * 4
 
 
 # -- CatBoost ---------------------------------------------------------------------------------------------------------
@@ -655,7 +655,7 @@ def test_a_call_by_hand_does_not_say_the_round() -> None:
     other = XGBoost()
     with pytest.raises(ltr.LtrValueError, match=r"called by hand.*Call booster.eval_set\("):
         other.metric(scores, other.valid)
-    assert host.log.names == other.log.names == ()
+    assert host.log.data_names == other.log.data_names == ()
 
 
 def test_metrics_that_are_evaluated_in_different_rounds() -> None:

@@ -243,7 +243,7 @@ def test_cv_stops_early_and_keeps_queries_whole() -> None:
     log = ltr.PerQueryLog()
     metric = custom_metric(["mrr", "err@10"], names="slug", log=log)
     plain = xgb.cv(PARAMS, matrix(TRAIN), 20, nfold=3, custom_metric=metric, as_pandas=False)
-    tests = [name for i, name in enumerate(log.names) if i % 2 == 1]  # training and test part of each fold
+    tests = [name for i, name in enumerate(log.data_names) if i % 2 == 1]  # training and test part of each fold
     assert sum(len(log.qid(name)) for name in tests) == len(TRAIN.group)
     expected = np.mean([np.nanmean(log.values(name, "mrr")[-1]) for name in tests])
     assert plain["test-mrr-mean"][-1] == pytest.approx(expected, abs=5.1e-7)
