@@ -22,7 +22,7 @@ from ltr_metrics.logs.training_log import PerQueryLog, require_data_name
 from ltr_metrics.metrics.conventions import Convention
 from ltr_metrics.metrics.requests import Metrics
 from ltr_metrics.xgboost.custom_metric import REMEDY, round_of
-from ltr_metrics.xgboost.xgboost_gain import plan_of_training
+from ltr_metrics.xgboost.xgboost_gain import gain_of_training
 from ltr_metrics.xgboost.xgboost_workers import XGBoostWorkers
 
 
@@ -199,7 +199,7 @@ class Monitor(MetricFunction, xgboost.callback.TrainingCallback):
         """Append the means of the current model to the history, once a round."""
         if self._epoch == epoch:
             return
-        plan = self.plan = plan_of_training(self.metrics, model)
+        plan = self.plan = self.metrics.plan(lambda: gain_of_training(model))
         in_use = [metric for metric, values in history.items() if len(values) != self._rounds]
         refuse_names_in_use(plan.logged, in_use, repr(self.name), REMEDY)
         if xgboost.collective.is_distributed():

@@ -15,7 +15,7 @@ from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.conventions import Convention
 from ltr_metrics.xgboost.custom_metric import REMEDY, MatrixMetrics
 from ltr_metrics.xgboost.monitor import MonitoredHistory, run_monitors
-from ltr_metrics.xgboost.xgboost_gain import gain_of_training, plan_of_training
+from ltr_metrics.xgboost.xgboost_gain import gain_of_training
 
 WHERE = "custom_metric, for data sets in evals, or to a Monitor in callbacks"
 
@@ -152,4 +152,4 @@ def _plan_of_custom_metric(model: Any) -> list[Plan]:
         return []
     container = call.local("self", "under which name a custom_metric logs the metric to stop by")
     function = getattr(container, "metric", None)
-    return [plan_of_training(function.metrics, model)] if isinstance(function, MatrixMetrics) else []
+    return [function.metrics.plan(lambda: gain_of_training(model))] if isinstance(function, MatrixMetrics) else []
