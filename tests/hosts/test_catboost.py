@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from catboost import CatBoostError, CatBoostRanker, CatBoostRegressor, Pool
 from sklearn.base import clone
-from test_host_contract import PLAIN, WEIGHTED, check
-from trainings import CATBOOST, TRAININGS, Case, Part
+from test_host_contract import PLAIN, WEIGHTED
+from trainings import CATBOOST, TRAININGS, Part
 
 import ltr_metrics as ltr
 from ltr_metrics.catboost import EvalMetric
@@ -42,25 +42,6 @@ def history(model: Any, name: str = "mrr", data: str = "validation") -> list[flo
 def scan(model: Any, part: Part, start: Any = 0, metric: str = "mrr") -> Any:
     values = [part.evaluate(score + start, metric)[metric] for score in model.staged_predict(part.X)]
     return pytest.approx(values, rel=1e-12)
-
-
-@pytest.mark.parametrize(
-    "params",
-    [
-        {"loss_function": "YetiRank", "boosting_type": "Ordered"},
-        {"loss_function": "PairLogit"},
-        {"loss_function": "StochasticRank:metric=NDCG"},
-        {"loss_function": "RMSE", "model_shrink_rate": 0.2},
-        {"loss_function": "QueryRMSE", "grow_policy": "Lossguide"},
-        {"thread_count": 2},
-    ],
-)
-def test_ways_to_train(params: dict[str, Any]) -> None:
-    if "model_shrink_rate" not in params:  # which scales earlier rounds: only the last one is the model's
-        check(TRAININGS["CatBoostRanker"], Case(TRAIN, VALID, ["err@10", "map"], params=params))
-    model = fit(EvalMetric("err@10", PAIR), pool(TRAIN), pool(VALID), **params | {"use_best_model": True})
-    best = VALID.evaluate(model.predict(VALID.X), "err@10")["err@10"]
-    assert best == pytest.approx(max(history(model, "err@10")), rel=1e-12)
 
 
 def test_weights_are_those_of_the_evaluation_set() -> None:
@@ -109,15 +90,6 @@ def test_names_in_files_and_copies_of_a_model(tmp_path: Path) -> None:
         np.testing.assert_array_equal(copied.predict(VALID.X), model.predict(VALID.X))
         again = clone(copied).fit(pool(TRAIN), eval_set=pool(VALID))
         assert history(again, name) == history(model, name)
-
-
-def test_a_log_is_of_one_training() -> None:
-    log = ltr.PerQueryLog()
-    metric = EvalMetric("mrr", PAIR, log=log)
-    fit(metric, pool(TRAIN), pool(VALID))
-    assert log.qid("validation").tolist() == list(dict.fromkeys(VALID.qid.tolist()))
-    with pytest.raises(CatBoostError, match="Give each training a new PerQueryLog"):
-        fit(metric, pool(TRAIN), pool(VALID))
 
 
 @pytest.mark.parametrize(

@@ -10,13 +10,13 @@ import lightgbm as lgb
 import numpy as np
 import pandas as pd
 import pytest
-from lightgbm_fit import HAS_EVAL_X, validation_sets
+from lightgbm_fit import HAS_EVAL_X
 from sklearn.model_selection import GroupKFold
-from test_host_contract import PLAIN, WEIGHTED, check
-from trainings import LIGHTGBM, TRAININGS, Case, Part, lightgbm_train
+from test_host_contract import PLAIN, WEIGHTED
+from trainings import LIGHTGBM, Case, Part, lightgbm_train
 
 import ltr_metrics as ltr
-from ltr_metrics.lightgbm import early_stopping, eval_metric, feval
+from ltr_metrics.lightgbm import eval_metric, feval
 
 pytestmark = pytest.mark.integration
 
@@ -40,25 +40,6 @@ def is_that_of(booster: lgb.Booster, history: dict[str, list[float]], part: Part
     return {name: values[-1] for name, values in history.items()} == part.evaluate(
         booster.predict(part.X), METRICS
     ).mean
-
-
-def squares(scores: np.ndarray, train_set: lgb.Dataset) -> tuple[np.ndarray, np.ndarray]:
-    return scores - train_set.get_label(), np.ones_like(scores)
-
-
-@pytest.mark.parametrize(
-    "params",
-    [
-        {"objective": "rank_xendcg"},
-        {"objective": "poisson"},
-        {"objective": squares},
-        {"boosting": "rf", "bagging_freq": 1, "bagging_fraction": 0.6},
-        {"data_sample_strategy": "goss"},
-        {"objective": "regression", "linear_tree": True},
-    ],
-)
-def test_ways_to_train(params: dict[str, Any]) -> None:
-    check(TRAININGS["lgb.train"], Case(TRAIN, VALID, METRICS, params=params))
 
 
 @pytest.mark.parametrize("boosting", ["gbdt", "dart"])
@@ -236,74 +217,3 @@ def test_wrong_columns(columns: Any, message: str) -> None:
     valid = dataset(VALID, data)
     with pytest.raises((ltr.LtrValueError, ltr.LtrTypeError), match=message):
         train(data, valid, metric=feval("sum_of(revenue)@3", columns=columns(valid)))
-
-
-# -- stopping by one data set ------------------------------------------------------------------------
-
-
-def sets_that_disagree() -> tuple[lgb.Dataset, list[lgb.Dataset]]:
-    """Return a training set, the same labels upside down, which only get worse, and validation data."""
-    data = dataset(TRAIN)
-    wrong = dataset(VALID._replace(y=VALID.y.max() - VALID.y), data)
-    return data, [data, dataset(VALID, data), wrong]
-
-
-def stopped(name: str, stop: Any, metrics: Any = METRICS, **options: Any) -> tuple[int, dict[str, Any]]:
-    data, sets = sets_that_disagree()
-    history: dict[str, Any] = {}
-    booster = lgb.train(
-        PARAMS | options, data, 40, sets, ["own", "good", "wrong"], feval=feval(metrics),
-        callbacks=[stop, lgb.record_evaluation(history)],
-    )  # fmt: skip
-    assert booster.best_score == {
-        data: {metric: values[booster.best_iteration - 1] for metric, values in of_data.items()}
-        for data, of_data in history.items()
-    }
-    return booster.best_iteration, history[name]
-
-
-@pytest.mark.parametrize("name", ["good", "wrong"])
-@pytest.mark.parametrize("metric", ["err@10", ltr.NDCG(k=5, gain="linear")])
-def test_early_stopping_watches_one_metric_of_one_set(name: str, metric: Any) -> None:
-    stop = early_stopping(metric, 3, data_name=name)
-    for _ in range(2):  # a callback serves several trainings
-        best, history = stopped(name, stop)
-        values = history[str(metric)]
-        assert best == int(np.argmax(values)) + 1
-        assert len(values) in (best + 3, 40)
-
-
-def test_early_stopping_in_an_estimator_and_in_cross_validation() -> None:
-    ranker = lgb.LGBMRanker(n_estimators=40, verbose=-1, n_jobs=1, metric="None")
-    ranker.fit(
-        TRAIN.X, TRAIN.y, group=TRAIN.group, eval_group=[VALID.group] * 2, eval_names=["wrong", "good"],
-        eval_metric=eval_metric(METRICS), callbacks=[early_stopping("mrr", 3, data_name="good")],
-        **validation_sets((VALID.X, VALID.y.max() - VALID.y), (VALID.X, VALID.y)),
-    )  # fmt: skip
-    values = ranker.evals_result_["good"]["mrr"]
-    assert ranker.best_iteration_ == int(np.argmax(values)) + 1
-    folds = GroupKFold(3).split(TRAIN.X, TRAIN.y, np.repeat(np.arange(len(TRAIN.group)), TRAIN.group))
-    result = lgb.cv(
-        PARAMS, dataset(TRAIN), 40, folds=list(folds), feval=feval(METRICS), eval_train_metric=True,
-        callbacks=[early_stopping("mrr", 3)],
-    )  # fmt: skip
-    assert len(result["valid mrr-mean"]) == int(np.argmax(result["valid mrr-mean"])) + 1 < 40
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"metric": "mrr"}, "Several data sets have mrr.*good, wrong"),
-        ({"metric": "mrr", "data_name": "test"}, "mrr of 'test', which is not evaluated.*mrr of good"),
-        ({"metric": "map", "data_name": "good"}, "map of 'good', which is not evaluated"),
-    ],
-)
-def test_what_cannot_be_watched(arguments: dict[str, Any], message: str) -> None:
-    with pytest.raises(ltr.LtrError, match=message):
-        stopped("good", early_stopping(rounds=3, **arguments))
-
-
-def test_early_stopping_without_any_metric_function() -> None:
-    data = dataset(TRAIN)
-    with pytest.raises(ltr.LtrValueError, match="here: no metric on any validation set. Pass the metric to feval"):
-        lgb.train(PARAMS, data, 3, [dataset(VALID, data)], callbacks=[early_stopping("map", 3)])

@@ -129,9 +129,16 @@ class LightGBM:
         return booster.add_valid(self.valid, "valid")
 
 
+def squares(scores: np.ndarray, train_set: lgb.Dataset) -> tuple[np.ndarray, np.ndarray]:
+    return scores - train_set.get_label(), np.ones_like(scores)
+
+
 @varied(
     plain={},
     xendcg={"objective": "rank_xendcg", "bagging_fraction": 0.6, "bagging_freq": 1},
+    poisson={"objective": "poisson"},
+    own={"objective": squares},
+    goss={"data_sample_strategy": "goss"},
     average={"objective": "regression", "boost_from_average": True},
     forest={"boosting": "rf", "bagging_freq": 1, "bagging_fraction": 0.6},
     linear={"objective": "regression", "linear_tree": True},
@@ -489,7 +496,12 @@ def catboost_period_without_a_detector(folder: Path, **params: Any) -> Trained:
 
 @varied(plain={}, period_over_all={"metric_period": 20}, best={"use_best_model": True},
         min_trees={"use_best_model": True, "best_model_min_trees": 5},
-        yetirank={"loss_function": "YetiRank"})  # fmt: skip
+        yetirank={"loss_function": "YetiRank"},
+        ordered={"loss_function": "YetiRank", "boosting_type": "Ordered"},
+        pairs={"loss_function": "PairLogit"},
+        stochastic={"loss_function": "StochasticRank:metric=NDCG"},
+        lossguide={"grow_policy": "Lossguide"},
+        threads={"thread_count": 2})  # fmt: skip
 def catboost_trains(folder: Path, **params: Any) -> Trained:
     host = CatBoost()
     return host.trained(host.fit(6, **params), [0, 5] if "metric_period" in params else range(6))
