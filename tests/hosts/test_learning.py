@@ -14,7 +14,7 @@ from scipy import stats
 import ltr_metrics as ltr
 from ltr_metrics._rows.checks import FloatArray
 from ltr_metrics.evaluation.means import mean_interval
-from ltr_metrics.logs.learning import LearningCurve, lasting_losses, learning_curve
+from ltr_metrics.logs.learning import LearningCurve, curve_of_values, lasting_losses
 
 pytestmark = pytest.mark.integration
 
@@ -25,7 +25,7 @@ def curve_of(values: object, weight: object = None, confidence: float = 0.95) ->
     table = np.array(values, dtype=float)
     qid = np.array([f"q{i}" for i in range(table.shape[1])])
     weight = None if weight is None else np.array(weight, dtype=float)
-    return learning_curve(table, weight, qid, metric="mrr", data="valid", confidence=confidence)
+    return curve_of_values(table, weight, qid, metric="mrr", data="valid", confidence=confidence)
 
 
 # -- the best round and its plateau -----------------------------------------------------------------------------------
