@@ -74,18 +74,6 @@ def test_the_best_round_follows_from_the_formulas(
     assert found.best in found.plateau
 
 
-def test_the_plateau_is_that_of_a_paired_t_test() -> None:
-    """Of few queries the quantile of a normal distribution would call 12 % of equal rounds different, and not 5 %."""
-    values = np.random.default_rng(0).normal(size=(400, 5))
-    found = curve_of(values)
-    others = np.delete(np.arange(400), found.best)
-    p_value = stats.ttest_rel(values[others], values[[found.best]], axis=1).pvalue
-    assert set(found.plateau) == {found.best, *others[p_value >= 0.05]}
-    changes = values[others] - values[found.best]
-    z = np.abs(changes.mean(axis=1)) / stats.sem(changes, axis=1)
-    assert (z > 1.96).sum() > 400 - len(found.plateau) + 20  # the normal quantile would leave out more
-
-
 def test_refused_arguments() -> None:
     with pytest.raises(ltr.LtrValueError, match="confidence must be a number between 0 and 1"):
         curve_of([[0, 1]], confidence=95)

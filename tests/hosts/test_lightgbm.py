@@ -42,20 +42,6 @@ def is_that_of(booster: lgb.Booster, history: dict[str, list[float]], part: Part
     ).mean
 
 
-@pytest.mark.parametrize("boosting", ["gbdt", "dart"])
-def test_several_sets_the_training_data_and_a_model_to_start_from(boosting: str) -> None:
-    begun, _ = train(dataset(TRAIN), dataset(TRAIN))
-    data = dataset(TRAIN)
-    log = ltr.PerQueryLog()
-    booster, history = train(
-        data, dataset(VALID, data), data, valid_names=["one", "own"], init_model=begun, metric=feval(METRICS, log=log),
-    )  # fmt: skip
-    assert list(history) == ["own", "one"]
-    assert is_that_of(booster, history["one"], VALID)
-    assert is_that_of(booster, history["own"], TRAIN)
-    np.testing.assert_array_equal(np.nanmean(log.values(data, "mrr"), axis=1), history["own"]["mrr"])
-
-
 def of_kind(kind: str, part: Part, reference: Any, folder: Path) -> lgb.Dataset:
     file = folder / f"{len(part.y)}"
     if kind == "pandas":
@@ -140,13 +126,7 @@ class TestCrossValidation:
         assert list(found) == ["valid mrr-mean", "valid mrr-stdv"]
 
 
-def test_a_booster_by_hand_and_several_functions_beside_lightgbms_own() -> None:
-    data = dataset(TRAIN)
-    valid = dataset(VALID, data)
-    metrics = feval(METRICS)
-    booster, _ = train(data, valid, metric=metrics, keep_training_booster=True)
-    for part, values in ((TRAIN, booster.eval_train(metrics)), (VALID, booster.eval_valid(metrics))):
-        assert is_that_of(booster, {name: [value] for _, name, value, *_ in values}, part)
+def test_several_functions_beside_lightgbms_own() -> None:
     run = lightgbm_train(Case(TRAIN, VALID, params={"metric": "ndcg", "eval_at": [3]},
                               adapter=[feval("mrr"), feval("err@5", ties="worst")]))  # fmt: skip
     assert list(run.history) == ["ndcg@3", "mrr", "err@5"]

@@ -108,14 +108,6 @@ def test_weights_and_scores_to_start_from(host: str) -> None:
         np.testing.assert_array_equal(made.predict(X), predictions(model, X)[best])
 
 
-def test_what_is_missing_is_what_the_estimator_says() -> None:
-    holes = np.where(X < 0, -99.0, X)
-    estimator = estimator_of("XGBRanker", ROUNDS, missing=-99.0)
-    made = QueryRanker(estimator, early_stopping_rounds=ROUNDS, metric="mrr", random_state=0).fit(holes, y, qid=qid)
-    _, _, values = scan(estimator, (holes, y, qid), np.isin(qid, made.validation_qid_), "mrr", ROUNDS)
-    assert history_of(made, "mrr") == values
-
-
 class TestAsManyEntriesAsRows:
     """A parameter that is not of the rows stays whole, whatever its length."""
 

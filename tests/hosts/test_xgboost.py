@@ -117,21 +117,22 @@ def test_the_monitor_takes_what_xgboost_takes(kind: str) -> None:
         )
 
 
-class Rows(xgb.DataIter):
-    """All rows of a part, as one batch."""
+class Batches(xgb.DataIter):
+    """Rows in batches of a size, whatever their queries."""
 
-    def __init__(self, X: Any, part: Part) -> None:
-        self.given, self.is_done = {"data": X, "label": part.y, "qid": part.qid}, False
+    def __init__(self, X: Any, part: Part, size: int) -> None:
         super().__init__()
+        self.columns, self.size, self.start = {"data": X, "label": part.y, "qid": part.qid}, size, 0
 
     def reset(self) -> None:
-        self.is_done = False
+        self.start = 0
 
     def next(self, input_data: Any) -> bool:
-        if not self.is_done:
-            input_data(**self.given)
-        is_done, self.is_done = self.is_done, True
-        return not is_done
+        batch = {name: column[self.start : self.start + self.size] for name, column in self.columns.items()}
+        self.start += self.size
+        if len(batch["qid"]):
+            input_data(**batch)
+        return len(batch["qid"]) > 0
 
 
 READERS = {  # of X with -99 for a missing value, and of options to read it
@@ -139,7 +140,7 @@ READERS = {  # of X with -99 for a missing value, and of options to read it
     "QuantileDMatrix": lambda X, part, **options: xgb.QuantileDMatrix(
         X, part.y, qid=part.qid, missing=-99.0, **options
     ),
-    "batches": lambda X, part, **options: xgb.DMatrix(Rows(X, part), missing=-99.0),
+    "batches": lambda X, part, **options: xgb.DMatrix(Batches(X, part, len(X)), missing=-99.0),
 }
 SETTINGS: list[dict[str, Any]] = [
     {}, {"tree_method": "exact"}, {"max_bin": 4}, {"booster": "dart", "rate_drop": 0.5}, {"num_parallel_tree": 2},
@@ -248,27 +249,9 @@ def test_cv_refuses_folds_and_cross_validate_takes_them() -> None:
         assert score == held_out.evaluate(model.predict(held_out.X), "mrr")["mrr"]
 
 
-class Batches(xgb.DataIter):
-    """The rows in batches of 10, whatever their queries."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.start = 0
-
-    def reset(self) -> None:
-        self.start = 0
-
-    def next(self, input_data: Any) -> bool:
-        rows = slice(self.start, self.start + 10)
-        self.start += 10
-        if len(TRAIN.y[rows]):
-            input_data(data=TRAIN.X[rows], label=TRAIN.y[rows], qid=TRAIN.qid[rows])
-        return len(TRAIN.y[rows]) > 0
-
-
 def test_batches_of_an_iterator_that_cut_queries_are_seen_by_a_monitor_alone() -> None:
     """XGBoost takes each part of a query for a query, and keeps no ids by which a metric could find them."""
-    data = xgb.QuantileDMatrix(Batches())
+    data = xgb.QuantileDMatrix(Batches(TRAIN.X, TRAIN, 10))
     parts = np.diff(data.get_uint_info("group_ptr"))
     assert len(parts) > len(TRAIN.group)
     history: dict[str, Any] = {}
