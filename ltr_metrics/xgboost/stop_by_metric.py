@@ -129,7 +129,7 @@ class EarlyStopping(xgboost.callback.EarlyStopping):
         plan_of_function = _plan_of_custom_metric(model)
         found = {}
         for data, history in evals_log.items():
-            plans = [*plan_of_function, *(m.plan for m in getattr(history, "monitors", ()) if m.plan)]
+            plans = [*plan_of_function, *(m.training.plan for m in getattr(history, "monitors", ()) if m.training.plan)]
             one = self._watched.find(plans, history, lambda: gain_of_training(model))
             if one is not None and one[1] is not None:  # that of a name which is no metric of ours is unknown
                 found[data] = one[0], one[1]
