@@ -44,9 +44,10 @@ class QueriesCache:
         version: Any = None,
         name: str | None = None,
     ) -> tuple[Queries, bool]:
-        """Return the queries of a data set, and whether they were made now, because a field (an array or None) is new.
+        """Return the queries of a data set, and whether they were laid out just now.
 
-        One object may be the data of several data sets, which then differ by their names.
+        ``read`` returns the fields, arrays or None, and ``make`` makes the queries of them. One object
+        may be the data of several data sets, which then differ by their names.
         """
         key, entries = (id(data), name), self._entries
         known = entries.get(key)

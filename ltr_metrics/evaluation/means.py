@@ -154,7 +154,7 @@ def t_quantile(degrees: float, confidence: float) -> float:
 
 
 class HasMeans(Protocol):
-    """An evaluation, or the sums of several workers."""
+    """An evaluation, or the means over the queries of several workers."""
 
     @property
     def mean(self) -> Mapping[str, float]: ...
