@@ -43,11 +43,11 @@ if typing.TYPE_CHECKING:
     from ltr_metrics.analysis.identify import identify_convention
     from ltr_metrics.analysis.intervals import intervals
     from ltr_metrics.analysis.moves import churn, rank_changes
-    from ltr_metrics.curves import learning_curve
     from ltr_metrics.evaluation.batches import evaluate_batches
     from ltr_metrics.evaluation.load import load_result
     from ltr_metrics.io.datasets import make_ranking, train_test_split
     from ltr_metrics.io.trec import from_qrels
+    from ltr_metrics.logs.fitted_model import learning_curve
     from ltr_metrics.logs.search_log import SearchLog
     from ltr_metrics.logs.training_log import PerQueryLog
 
@@ -110,7 +110,7 @@ _HOME = {
     "gate": "analysis.gate",
     "identify_convention": "analysis.identify",
     "intervals": "analysis.intervals",
-    "learning_curve": "curves",
+    "learning_curve": "logs.fitted_model",
     "load_result": "evaluation.load",
     "make_ranking": "io.datasets",
     "rank_changes": "analysis.moves",

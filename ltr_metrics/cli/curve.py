@@ -16,11 +16,11 @@ from tqdm import tqdm
 from ltr_metrics.cli import options
 from ltr_metrics.cli.data import describe_data, read_rows, requested_metrics
 from ltr_metrics.cli.output import Output, write_file
-from ltr_metrics.curves import evaluate_rounds, read_model
 from ltr_metrics.errors import LtrValueError, naming
 from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.evaluation.saved import versions
 from ltr_metrics.evaluation.tables import Table, as_markdown, as_text
+from ltr_metrics.logs.fitted_model import evaluate_rounds, read_model
 from ltr_metrics.logs.learning import LearningCurve
 from ltr_metrics.logs.training_log import PerQueryLog
 from ltr_metrics.metrics.requests import Request, resolve

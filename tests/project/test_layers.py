@@ -25,7 +25,7 @@ LAYERS = (
     ("logs", "analysis"),
     ("_hosts", "online"),
     ("interleaving", "counterfactual"),
-    ("lightgbm", "xgboost", "catboost", "sklearn", "dask", "spark", "curves", "trec"),
+    ("lightgbm", "xgboost", "catboost", "sklearn", "dask", "spark", "trec"),
     ("report",),
     ("cli", "__main__", "mlflow"),
 )
