@@ -145,49 +145,47 @@ def _scale_of(queries: LabelledQueries, request: Request) -> ScaleValues:
     """Return both ends of all metrics, with NaN for a metric that has none."""
     # In a random order nothing is tied, so what half of the pairs are worth does not matter.
     metrics = tuple(replace(one, tied=0.5) if isinstance(one, PairAccuracy) else one for one in request.metrics)
-    chance, ideal = (np.full((len(metrics), queries.n_queries), np.nan) for _ in range(2))
+    chance, ideal = np.empty((2, len(metrics), queries.n_queries))
     threads = n_threads_for(queries.n_rows, None)
     declared, functions = families_of(metrics)
     reasons: dict[int, str] = {}
     if declared:
-        native.evaluate(queries, None, "random", families_for(queries, metrics)[0], chance, threads)
-        _write_ideals(queries, declared, ideal, reasons, threads)
+        native.evaluate(queries, None, "ideal", families_for(queries, metrics)[0], ideal, threads, chance)
+        _write_other_ideals(queries, declared, ideal, reasons, threads)
     for family in functions:
         for metric, position in zip(family.metrics, family.positions, strict=True):
             try:
                 chance[position], ideal[position] = _ends_of_function(queries, metric)
             except LtrError as error:
                 reasons[position] = str(error)
+    is_infinite = np.isinf(chance).any(axis=1) | np.isinf(ideal).any(axis=1)
     for position in range(len(metrics)):
-        if np.isinf(chance[position]).any() or np.isinf(ideal[position]).any():
+        if is_infinite[position] and position not in reasons:
             reasons[position] = "it is infinite for some orders."
-        if position in reasons:
-            chance[position] = ideal[position] = np.nan
+    chance[list(reasons)] = ideal[list(reasons)] = np.nan
     by_name = [dict(zip(request.names, end, strict=True)) for end in (chance, ideal)]
     return ScaleValues(by_name[0], by_name[1], {request.names[at]: reason for at, reason in reasons.items()})
 
 
-def _write_ideals(
+def _write_other_ideals(
     queries: LabelledQueries, declared: list[Family], ideal: FloatArray, reasons: dict[int, str], n_threads: int
 ) -> None:
-    """Write the ideal values of metrics that the compiled core adds up, or why they have none."""
-    by_grade = []
+    """Write the ideal values of metrics whose best order is not the one by grade, or why they have none."""
     for metrics, cutoffs, positions in declared:
         metric = metrics[0]
         assert isinstance(metric, RankMetric)
         declaration = metric.declaration(queries, tuple(cutoffs))
-        struct, merits = declaration.struct(positions), merits_declared(metric, declaration)
-        if merits is not None and declaration.by_row is None and (np.diff(merits[1:]) >= 0).all():
-            by_grade.append(struct)
-        elif merits is not None:
+        merits = merits_declared(metric, declaration)
+        if merits is not None:
+            if declaration.by_row is None and (np.diff(merits[1:]) >= 0).all():
+                continue
             scores = merits if declaration.by_row is not None else merits[queries.grade_index]
-            native.evaluate(queries, scores, "stable", native.array_of([struct]), ideal, n_threads)
+            families = native.array_of([declaration.struct(positions)])
+            native.evaluate(queries, scores, "stable", families, ideal, n_threads)
         elif declaration.kind == "gains":
             ideal[positions] = best_sums(metric, declaration, queries)
         else:
             _write_best_of_all_orders(queries, metrics, positions, ideal, reasons)
-    if by_grade:
-        native.evaluate(queries, None, "ideal", native.array_of(by_grade), ideal, n_threads)
 
 
 def _write_best_of_all_orders(
