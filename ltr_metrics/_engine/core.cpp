@@ -58,6 +58,7 @@ constexpr int64_t FEW_GRADES = 32;          // the documents of each grade are c
 constexpr int64_t MOST_COUNTED_GRADES = 255;  // these, or than documents, up to this number, are possible, they are sorted
 constexpr int64_t HIGHEST = std::numeric_limits<int64_t>::max();
 constexpr double NEGLIGIBLE = 0x1p-60;      // a user who gets further with this probability changes no digit
+constexpr int64_t LARGEST_POWER = 1000;      // of 2, up to which a coefficient of a polynomial may grow
 constexpr int64_t USUAL_RANKS = 16;         // so many ranks are cheaper than to ask how many are reached
 
 enum Ties : int64_t { STABLE, WORST, BEST, DOCID, MEAN, IDEAL };  // the last one needs no scores
@@ -133,19 +134,17 @@ To narrow(const R& lanes) {
     if constexpr (std::is_arithmetic_v<R>) return static_cast<To>(lanes);
     else return __builtin_convertvector(lanes, To);
 }
-template <class R>
-int n_lanes_of(const R& lanes) { return sizeof lanes / sizeof at(lanes, 0); }
 template <class Mask>
 bool is_any(const Mask& lanes) {  // whether any lane is true
     bool any = false;
-    for (int lane = 0; lane < n_lanes_of(lanes); lane++) any |= at(lanes, lane) != 0;
+    for (int lane = 0; lane < int(sizeof lanes / sizeof at(lanes, 0)); lane++) any |= at(lanes, lane) != 0;
     return any;
 }
 template <class R>
-int64_t largest(const R& lanes) {  // of counts
-    auto most = at(lanes, 0);
-    for (int lane = 1; lane < n_lanes_of(lanes); lane++) most = std::max(most, at(lanes, lane));
-    return static_cast<int64_t>(most);
+int64_t largest(const R& counts) {
+    int64_t most = 0;
+    for (int lane = 0; lane < int(sizeof counts / sizeof at(counts, 0)); lane++) most = std::max<int64_t>(most, at(counts, lane));
+    return most;
 }
 template <class R>
 R at_least(double lowest, const R& lanes) { return lanes > lowest ? lanes : R{} + lowest; }
@@ -222,7 +221,7 @@ double mean_of_numbers(const double* x, int64_t n) {
 template <int LANES>
 struct Run {  // documents of one grade: in a tie, or in the list of each lane
     Grades<LANES> grade;
-    Doubles<LANES> n;
+    Doubles<LANES> n, stop;  // how many; the probability to stop at each, see `stops_in_tie`
 };
 
 // Writes sorted documents as runs of one grade in each lane. The grade 0 is no document.
@@ -231,7 +230,7 @@ void write_runs(Array<Run<LANES>>& runs, int64_t begin, int64_t end, GradeAt gra
     runs.clear();
     for (int64_t i = begin; i < end; i++) {
         const Grades<LANES> grade = grade_at(i);
-        if (i == begin || is_any(mask(grade != runs.end()[-1].grade))) runs.push_back({grade, Doubles<LANES>{}});
+        if (i == begin || is_any(mask(grade != runs.end()[-1].grade))) runs.push_back({grade, Doubles<LANES>{}, Doubles<LANES>{}});
         runs.end()[-1].n += narrow<Doubles<LANES>>(grade > 0 ? Grades<LANES>{} + 1 : Grades<LANES>{});
     }
 }
@@ -261,8 +260,8 @@ struct Batch {
     Array<PartOfTie<LANES>> part;
     Array<Run<LANES>> runs;            // of the whole lists, if they are ranked by grade
     Array<Run<1>> runs_of_tie;         // see `count_grades`
-    Array<Doubles<LANES>> s;           // see `stops_one_by_one`
     Array<double> t;                   // of the ranks of one tie
+    Array<Doubles<LANES>> spare;       // see `stops_in_tie`
     Array<std::tuple<int64_t, int64_t, int64_t, int64_t>> unsorted;  // documents that `repair` sorts
 
     explicit Batch(const Documents& documents) : all(documents) {}
@@ -279,7 +278,7 @@ struct Batch {
         return key.make_room(width) && score.make_room(width * LANES) && grade.make_room(width) && term.make_room(width) &&
                so_far.make_room(width) && is_tied.make_room(width) && part.make_room(width) && stop.make_room(width) &&
                runs.make_room(std::max(width, MOST_COUNTED_GRADES)) && runs_of_tie.make_room(width) &&
-               unsorted.make_room(width) && s.make_room(width) && t.make_room(width + 1);
+               unsorted.make_room(width) && t.make_room(width + 1) && spare.make_room(5 * width);
     }
 
     int64_t row_at(int64_t document) const { return all.rows ? all.rows[document] : document; }
@@ -437,20 +436,9 @@ void rank_by_grade(Batch<LANES>& batch) {
     n -= count[0];
     for (int32_t grade = 1; grade <= all.n_grades; n -= count[grade++]) {  // to the first n documents, then to fewer
         if (!is_any(count[grade])) continue;
-        batch.runs.push_back({Grades<LANES>{} + grade, narrow<Doubles<LANES>>(count[grade])});
+        batch.runs.push_back({Grades<LANES>{} + grade, narrow<Doubles<LANES>>(count[grade]), Doubles<LANES>{}});
         const int32_t most = largest(n);
         for (int32_t i = 0; i < most; i++) batch.grade[i] = i < n ? Grades<LANES>{} + grade : batch.grade[i];
-    }
-}
-
-// Makes one tie of all documents of each query, in whatever order they are.
-template <int LANES>
-void tie_all(Batch<LANES>& batch) {
-    batch.position_bits = bits_for(batch.width);
-    batch.has_ties = true;
-    for (int64_t i = 0; i < batch.width; i++) {
-        batch.key[i] = Integers<LANES>{} + i;
-        for (int lane = 0; lane < LANES; lane++) set(batch.is_tied[i], lane, mask(i + 1 < batch.n[lane]));
     }
 }
 
@@ -598,169 +586,153 @@ void precisions(const Family& family, Batch<LANES>& batch, int64_t depth) {
     }
 }
 
-// The first 26 bits of a number, so that a count times these and a count times the rest are exact.
-template <int LANES>
-Doubles<LANES> upper_half(Doubles<LANES> value) {
-    int64_t bits[LANES];
-    std::memcpy(bits, &value, sizeof value);
-    for (int64_t& of_lane : bits) of_lane &= HIGHEST << 27;
-    std::memcpy(&value, bits, sizeof value);
-    return value;
-}
-
 // Both in a random order, which is a tie of all documents, by the number of documents of each grade.
 template <int LANES>
 void of_random_order(const Family& family, Batch<LANES>& batch, int64_t depth) {
     const Doubles<LANES> zero = {}, size = at_least(1.0, batch.size);
     Doubles<LANES> total = {}, lost = {}, hits = {}, lowest = zero + INFINITY, highest = zero - INFINITY;
     for (const Run<LANES>& run : batch.runs) {
-        const Doubles<LANES> value = value_of(family.by_grade, run), upper = upper_half<LANES>(value);
-        add(upper * run.n, total, lost), add((value - upper) * run.n, total, lost);
+        const Doubles<LANES> value = value_of(family.by_grade, run);
+        add(value * run.n, total, lost);
         hits += value > 0 ? run.n : zero;
         lowest = mask(run.n > 0) & mask(value < lowest) ? value : lowest;
         highest = mask(run.n > 0) & mask(value > highest) ? value : highest;
     }
-    total = complete(total, lost);
-    const Doubles<LANES> first = total / size, step = total * (hits - 1.0) / (size * at_least(1.0, size - 1.0));
-    const Integers<LANES> is_mixed = mask(lowest < highest);
-    const bool is_sum_so_far = family.kind == PRECISIONS;
-    for (int64_t i = 0; i < depth; i++) {
-        const Doubles<LANES> mixed = is_sum_so_far ? first + step * double(i) : first;
-        const Doubles<LANES> value = is_mixed ? mixed : is_sum_so_far ? lowest * (i + 1.0) : lowest;
-        batch.term[i] = batch.size > double(i) ? value : zero;
-    }
+    const Doubles<LANES> mean = complete(total, lost) / size;
+    const Doubles<LANES> first = mean > highest ? highest : mean < lowest ? lowest : mean;  // if values are equal
+    const Doubles<LANES> growth = family.kind == PRECISIONS ? (hits - 1.0) / at_least(1.0, size - 1.0) : zero;
+    for (int64_t i = 0; i < depth; i++) batch.term[i] = batch.size > double(i) ? first * (1.0 + growth * double(i)) : zero;
 }
 
-// The probability to stop at a document of a run.
-template <int LANES>
-Doubles<LANES> stop_at(const Family& family, const Run<LANES>& run, const Doubles<LANES>& scale) {
-    const Doubles<LANES> p = value_of(family.by_grade, run) * scale;
-    return p < 1.0 ? p : Doubles<LANES>{} + 1.0;
+// The probability of h relevant documents among t of m, r of them relevant, for the lowest h to the highest, which are
+// returned. Ratios of neighbours are multiplied outwards from the most likely h. The products fall in both directions, so
+// no digit is lost.
+std::pair<int64_t, int64_t> hypergeometric(int64_t m, int64_t r, int64_t t, double* p) {
+    const int64_t lowest = std::max<int64_t>(0, r + t - m), highest = std::min(r, t);
+    const int64_t mode = std::clamp(static_cast<int64_t>((t + 1.0) * (r + 1.0) / (m + 2.0)), lowest, highest);
+    const auto to_next = [=](int64_t h) { return double(r - h) * (t - h) / (double(h + 1) * (m - r - t + h + 1)); };
+    p[mode] = 1;
+    for (int64_t h = mode; h < highest; h++) p[h + 1] = p[h] * to_next(h);
+    for (int64_t h = mode; h > lowest; h--) p[h - 1] = p[h] / to_next(h - 1);
+    const double total = std::accumulate(p + lowest, p + highest + 1, 0.0);
+    for (int64_t h = lowest; h <= highest; h++) p[h] /= total;
+    return {lowest, highest};
 }
 
-// The probabilities to stop at the first ranks of a tie, or of a tie in each lane, for a user who reaches it, are the means
-// over all orders of its documents. Three functions write them into t, each in the lanes that `is_chosen` has.
+// The probabilities to stop at the first ranks of a tie, or of a tie in each lane, for a user who reaches it: the means over
+// all orders of its documents. Three functions find them; all numbers in them are positive, so no digit is lost.
 
-// If all documents have the same probability, or each of them has 0 or 1. Then the first of n_one documents is at the rank
-// j + 1 with the probability n_one / (size - j), if it is not above. Returns the number of ranks that users reach.
+// Where each document stops all users or nobody, the first of n_one documents is at the rank j + 1 with the probability
+// n_one / (size - j), if it is not above. Returns the number of ranks that users reach in the chosen lanes.
 template <int LANES>
-int64_t stops_at_once(const Doubles<LANES>& size, const Doubles<LANES>& n_one, const Doubles<LANES>& p_of_all,
-                      const Integers<LANES>& is_chosen, int64_t ranks, Doubles<LANES>* t) {
+int64_t stops_at_once(const Doubles<LANES>& size, const Doubles<LANES>& n_one, const Integers<LANES>& is_chosen, int64_t ranks,
+                      Doubles<LANES>* t) {
     const Doubles<LANES> zero = {}, one = zero + 1.0;
-    Doubles<LANES> left = mask(n_one > 0) | mask(p_of_all > 0) ? one : zero, lost = {}, sum = {}, lost_of_sum = {};
-    int64_t j = 0;
-    for (; j < ranks; j++) {
+    Doubles<LANES> left = n_one > 0 ? one : zero, lost = {}, sum = {}, lost_of_sum = {};
+    for (int64_t j = 0; j < ranks; j++) {
         if (j % USUAL_RANKS == 0) {
             left = left > NEGLIGIBLE ? left : zero, lost = left > 0 ? lost : zero;
-            if (!is_any(is_chosen & mask(left > 0))) break;
+            if (!is_any(is_chosen & mask(left > 0))) return j;
         }
-        const Doubles<LANES> share = n_one / at_least(1.0, size - double(j)), p = p_of_all > 0 ? p_of_all : share;
-        const Doubles<LANES> stops = leave(p < 1.0 ? p : one, left, lost);
-        // All others are above, so somebody who gets here stops for certain: in all, exactly 1.
-        const Integers<LANES> is_last = mask(size - n_one == double(j)) & mask(n_one > 0);
-        const Doubles<LANES> exact = is_last ? at_least(0.0, 1.0 - sum - lost_of_sum) : stops;
-        add(exact, sum, lost_of_sum);
-        t[j] = is_chosen ? (size > double(j) ? exact : zero) : t[j];
+        const Doubles<LANES> share = n_one / at_least(1.0, size - double(j));
+        Doubles<LANES> stops = leave(share < 1.0 ? share : one, left, lost);
+        // Somebody who gets here, below all other documents, stops for certain: in all, exactly 1.
+        stops = mask(size - n_one == double(j)) & mask(n_one > 0) ? at_least(0.0, 1.0 - sum - lost_of_sum) : stops;
+        add(stops, sum, lost_of_sum);
+        t[j] = is_chosen ? stops : t[j];
     }
-    return j;
+    return ranks;
 }
 
-// For few ranks. With q = 1 - p, let E be the product of (1 + q x) over all m documents, and F the sum over each document of
-// p times that product over the others. Their coefficients are sums over sets of j documents, so the probability to stop at
-// the rank j + 1 is F_j / (m C(m-1, j)). A further run multiplies E by e = (1 + q x)^n, and turns F into F e + E f, where
-// f = n p (1 + q x)^(n-1). All numbers are positive, so no digit is lost.
+// In any tie of up to about a thousand documents, whose coefficients fit into a double. With q = 1 - p, let E be the product
+// of (1 + q x) over all m documents, and F the sum over each document of p times that product over the others. Their
+// coefficients are sums over sets of j documents, so the probability to stop at the rank j + 1 is F_j / (m C(m-1, j)). A
+// further run multiplies E by e = (1 + q x)^n, and turns F into F e + E f, where f = n p (1 + q x)^(n-1).
 template <int LANES>
-void stops_by_polynomials(const Family& family, const Array<Run<LANES>>& runs, const Doubles<LANES>& size,
-                          const Doubles<LANES>& scale, const Integers<LANES>& is_chosen, int64_t ranks,
-                          Doubles<LANES>* t) {
-    Doubles<LANES> E[USUAL_RANKS] = {}, F[USUAL_RANKS] = {}, e[USUAL_RANKS], f[USUAL_RANKS];
-    E[0] += 1.0;
+void stops_by_polynomials(const Array<Run<LANES>>& runs, const Doubles<LANES>& size, int64_t ranks, Doubles<LANES>* t,
+                          Doubles<LANES>* spare) {
+    const Doubles<LANES> zero = {}, one = zero + 1.0;
+    Doubles<LANES>*E = spare, *F = E + ranks, *e = F + ranks, *f = e + ranks;
+    std::fill_n(E, 2 * ranks, zero);
+    E[0] = one;
     int64_t degree = 0;  // of E
     for (const Run<LANES>& run : runs) {
-        const Doubles<LANES> p = stop_at(family, run, scale);
-        const int64_t n = std::min(largest(run.n), ranks - 1);
-        e[0] = Doubles<LANES>{} + 1.0, f[0] = run.n * p;
-        for (int64_t h = 1; h <= n; h++) {
-            const Doubles<LANES> factor = (1.0 - p) / double(h);
-            e[h] = e[h - 1] * (at_least(0.0, run.n - (h - 1.0)) * factor);
-            f[h] = f[h - 1] * (at_least(0.0, run.n - double(h)) * factor);
+        const int64_t n = std::min(largest(run.n), ranks - 1), degree_before = degree;
+        Doubles<LANES> choices = one, left = one, lost = zero;
+        for (int64_t h = 0; h <= n; h++) {
+            e[h] = choices * (left + lost), f[h] = e[h] * ((run.n - double(h)) * run.stop);
+            leave(run.stop, left, lost);
+            choices *= at_least(0.0, run.n - double(h)) * (1.0 / (h + 1));
         }
-        for (int64_t j = std::min(degree + n, ranks - 1); j >= 0; j--) {
-            Doubles<LANES> new_E = {}, new_F = {};
-            for (int64_t h = std::max<int64_t>(j - n, 0); h <= std::min(j, degree); h++) {
+        degree = std::min(degree + n, ranks - 1);
+        for (int64_t j = degree; j >= 0; j--) {
+            Doubles<LANES> new_E = zero, new_F = zero;
+            for (int64_t h = std::max<int64_t>(j - n, 0); h <= std::min(j, degree_before); h++) {
                 new_E += E[h] * e[j - h], new_F += F[h] * e[j - h] + E[h] * f[j - h];
             }
             E[j] = new_E, F[j] = new_F;
         }
-        degree = std::min(degree + n, ranks - 1);
     }
-    Doubles<LANES> n_choices = size;  // of j documents, and the one that follows
-    for (int64_t j = 0; j < ranks; n_choices *= (size - (j + 1.0)) / (j + 1.0), j++) {
-        t[j] = is_chosen ? F[j] / n_choices : t[j];
+    Doubles<LANES> choices = size;  // of j documents, and the one that follows
+    for (int64_t j = 0; j < ranks; choices *= (size - (j + 1.0)) * (1.0 / (j + 1)), j++) {
+        t[j] = size > double(j) ? F[j] / choices : zero;
     }
 }
 
-// For any ranks. Let S_j be the mean, over all sets of j documents, of the probability to continue past all of them, and
-// T_j the probability to stop at the j-th rank. They are known for documents at which nobody stops (S = 1, T = 0); each
-// further document mixes them with positive weights, so no digit is lost.
-template <int LANES>
-void stops_one_by_one(const Family& family, const Array<Run<LANES>>& runs, const Doubles<LANES>& n_zero,
-                      const Doubles<LANES>& scale, const Integers<LANES>& is_chosen, int64_t ranks, Doubles<LANES>* t,
-                      Doubles<LANES>* s) {
-    const Doubles<LANES> zero = {}, one = zero + 1.0;
-    for (int64_t j = 0; j < ranks; j++) s[j] = n_zero >= double(j) ? one : zero;  // S_j, and t[j] is T_{j+1}
-    Doubles<LANES> n = n_zero;
-    int64_t most = largest(n);
-    for (const Run<LANES>& run : runs) {
-        const Doubles<LANES> p = stop_at(family, run, scale);
-        for (int64_t i = 0;; i++) {
-            const Integers<LANES> is_new = is_chosen & mask(p > 0) & mask(run.n > double(i));
-            if (!is_any(is_new)) break;
-            n += is_new ? one : zero;
-            for (int64_t j = std::min(ranks - 1, ++most); j > 0; j--) {
-                const Doubles<LANES> share = double(j) / n, moved_t = t[j - 1] * share, moved_s = s[j - 1] * share;
-                const Doubles<LANES> stays_t = at_least(0.0, n - (j + 1.0)) / n, stays_s = at_least(0.0, n - double(j)) / n;
-                t[j] = is_new ? t[j] * stays_t + (moved_t - moved_t * p) + s[j] * (p / n) : t[j];
-                s[j] = is_new ? s[j] * stays_s + (moved_s - moved_s * p) : s[j];
+// In a larger tie. Let S_j be the mean, over all sets of j documents, of the probability to continue past all of them, and T_j
+// the probability to stop at the j-th rank. Further documents of one grade mix them with those of the n documents before:
+// h of the first j documents are then from before, with the hypergeometric probability. `spare` has room for five times as
+// many numbers as ranks.
+void stops_by_means(const Array<Run<1>>& runs, int64_t ranks, double* t, double* spare) {
+    double *s = spare, *new_s = s + ranks, *new_t = new_s + ranks, *power = new_t + ranks, *probability = power + ranks;
+    std::fill_n(s, ranks, 0.0), std::fill_n(t, ranks, 0.0);  // s[j] is S_j, and t[j] is T_{j+1}
+    s[0] = 1;
+    int64_t n = 0;
+    for (const Run<1>& run : runs) {
+        const int64_t m = n + static_cast<int64_t>(run.n);
+        double left = 1, lost = 0;
+        for (int64_t j = 0; j < ranks; j++) power[j] = left + lost, leave(run.stop, left, lost);
+        for (int64_t j = 0; j < std::min(ranks, m + 1); j++) {
+            const auto [lowest, highest] = hypergeometric(m, n, j, probability);
+            const double n_left = std::max<int64_t>(m - j, 1);
+            new_s[j] = new_t[j] = 0;
+            for (int64_t h = lowest; h <= highest; h++) {
+                const double weight = probability[h] * power[j - h];
+                new_s[j] += weight * s[h];
+                new_t[j] += weight * ((n - h) / n_left * t[h] + (run.n - (j - h)) / n_left * s[h] * run.stop);
             }
-            t[0] = is_new ? t[0] * ((n - 1.0) / n) + p / n : t[0];
         }
+        n = m;
+        std::copy_n(new_s, std::min(ranks, n + 1), s), std::copy_n(new_t, std::min(ranks, n), t);
     }
 }
 
-// Writes the probabilities for the first of so many ranks, and returns how many are written: nobody gets further. The
-// digits of a lane depend only on its own documents.
+// Writes the probabilities for the first of so many ranks, and returns how many are written: nobody gets further. `spare`
+// has room for five times as many numbers.
 template <int LANES>
 int64_t stops_in_tie(const Family& family, const Array<Run<LANES>>& runs, const Doubles<LANES>& size,
-                     const Doubles<LANES>& scale, int64_t depth, Doubles<LANES>* t, Doubles<LANES>* s) {
-    const Doubles<LANES> zero = {};
-    Doubles<LANES> total = {}, n_zero = {}, n_one = {}, lowest = zero + 1.0, highest = {}, ranks;
-    for (const Run<LANES>& run : runs) {
-        const Doubles<LANES> p = stop_at(family, run, scale);
-        total += p * run.n, n_zero += p > 0 ? zero : run.n, n_one += p < 1.0 ? zero : run.n;
-        lowest = mask(run.n > 0) & mask(p < lowest) ? p : lowest;
-        highest = mask(run.n > 0) & mask(p > highest) ? p : highest;
+                     const Doubles<LANES>& scale, int64_t ranks, Doubles<LANES>* t, Doubles<LANES>* spare) {
+    const Doubles<LANES> zero = {}, one = zero + 1.0;
+    Doubles<LANES> total = {}, n_zero = {}, n_one = {};
+    for (Run<LANES>& run : runs) {
+        const Doubles<LANES> p = value_of(family.by_grade, run) * scale;
+        run.stop = p < 1.0 ? p : one;
+        total += run.stop * run.n, n_zero += p > 0 ? zero : run.n, n_one += p < 1.0 ? zero : run.n;
     }
-    const Integers<LANES> is_alike = mask(lowest == highest), is_simple = is_alike | mask(n_zero + n_one == size);
-    for (int lane = 0; lane < LANES; lane++) {
-        double of_lane = std::min<double>(depth, at(size, lane));
-        if (of_lane > USUAL_RANKS && !at(is_simple, lane)) {  // S_j <= (1 - mean)^j (Maclaurin), so nobody gets further
-            const double mean = std::min(at(total, lane) / at(size, lane), 1.0);
-            of_lane = std::min(of_lane, std::max(std::ceil(std::log(NEGLIGIBLE) / std::log1p(-mean)), 1.0));
+    ranks = std::min(ranks, family.effective_depth);
+    const Integers<LANES> is_sure = mask(n_zero + n_one == size);
+    if (!is_any(~is_sure)) return stops_at_once<LANES>(size, n_one, is_sure, ranks, t);
+    if constexpr (LANES == 1) {
+        if (ranks > USUAL_RANKS) {  // S_j <= (1 - mean)^j (Maclaurin), so nobody gets further than this
+            const double furthest = std::ceil(std::log(NEGLIGIBLE) / std::log1p(-std::min(total / size, 1.0)));
+            ranks = static_cast<int64_t>(std::min<double>(ranks, std::max(furthest, 1.0)));
         }
-        set(ranks, lane, of_lane);
+        const bool is_large = size > LARGEST_POWER && ranks * bits_for(static_cast<int64_t>(size)) > LARGEST_POWER;
+        if (is_large) return stops_by_means(runs, ranks, t, spare), ranks;
     }
-    const Integers<LANES> is_short = ~is_simple & mask(ranks <= double(USUAL_RANKS)), is_long = ~is_simple & ~is_short;
-    const int64_t most = largest(ranks);
-    if (!is_any(~is_simple)) return stops_at_once<LANES>(size, n_one, is_alike ? highest : zero, is_simple, most, t);
-    std::fill_n(t, most, zero);
-    if (is_any(is_long)) stops_one_by_one<LANES>(family, runs, n_zero, scale, is_long, most, t, s);
-    if (is_any(is_short)) {
-        stops_by_polynomials<LANES>(family, runs, size, scale, is_short, std::min(most, USUAL_RANKS), t);
-    }
-    stops_at_once<LANES>(size, n_one, is_alike ? highest : zero, is_simple, most, t);
-    for (int64_t j = 0; j < most; j++) t[j] = ranks > double(j) ? t[j] : zero;
-    return most;
+    stops_by_polynomials<LANES>(runs, size, ranks, t, spare);
+    for (int64_t j = stops_at_once<LANES>(size, n_one, is_sure, ranks, t); j < ranks; j++) t[j] = is_sure ? zero : t[j];
+    return ranks;
 }
 
 // What a rank adds: the probability that the user stops there, times by_rank[rank]. Returns the rank from which on it is 0.
@@ -769,10 +741,8 @@ int64_t cascade(const Family& family, Batch<LANES>& batch, int64_t depth, bool i
     const Doubles<LANES> zero = {}, one = zero + 1.0;
     Doubles<LANES> scale, reach = one, lost = {};
     for (int lane = 0; lane < LANES; lane++) set(scale, lane, family.scale ? family.scale[batch.query[lane]] : 1.0);
-    if (is_random) {
-        const int64_t ranks = std::min(depth, family.effective_depth);
-        return stops_in_tie<LANES>(family, batch.runs, batch.size, scale, ranks, batch.term.begin(), batch.s.begin());
-    }
+    Doubles<LANES>* const spare = batch.spare.begin();
+    if (is_random) return stops_in_tie<LANES>(family, batch.runs, batch.size, scale, depth, batch.term.begin(), spare);
     const int64_t with_pairs = std::min(depth + 1, batch.width);
     bool is_over = false;  // whether nobody is left
     for (int64_t i = 0; i < with_pairs; i++) {
@@ -812,9 +782,9 @@ int64_t cascade(const Family& family, Batch<LANES>& batch, int64_t depth, bool i
             end = batch.end_of_tie(i, lane);
             if (end <= i + 2 || at(batch.grade[i], lane) == at(batch.grade[end - 1], lane)) continue;
             batch.count_grades(lane, i, end);
-            const int64_t last = std::min(depth, end), most = std::max<int64_t>(std::min(last, family.effective_depth) - i, 0);
-            double* const s = reinterpret_cast<double*>(batch.s.begin());
-            const int64_t ranks = stops_in_tie<1>(family, batch.runs_of_tie, end - i, at(scale, lane), most, batch.t.begin(), s);
+            const int64_t last = std::min(depth, end);
+            const int64_t ranks = stops_in_tie<1>(family, batch.runs_of_tie, end - i, at(scale, lane), last - i,
+                                                  batch.t.begin(), reinterpret_cast<double*>(spare));
             for (int64_t j = i; j < last; j++) set(batch.term[j], lane, j - i < ranks ? reached * batch.t[j - i] : 0.0);
         }
     }
@@ -857,20 +827,6 @@ void write_sums(const Family& family, const Batch<LANES>& batch, int64_t depth, 
     }
 }
 
-// The probability of h relevant documents among t of m, r of them relevant, for h = 0 ... t. Ratios of neighbours are
-// multiplied outwards from the most likely h. The products fall in both directions, so no digit is lost.
-void hypergeometric(int64_t m, int64_t r, int64_t t, double* p) {
-    const int64_t lowest = std::max<int64_t>(0, r + t - m), highest = std::min(r, t);
-    const int64_t mode = std::clamp(static_cast<int64_t>((t + 1.0) * (r + 1.0) / (m + 2.0)), lowest, highest);
-    const auto to_next = [=](int64_t h) { return double(r - h) * (t - h) / (double(h + 1) * (m - r - t + h + 1)); };
-    std::fill_n(p, t + 1, 0.0);
-    p[mode] = 1;
-    for (int64_t h = mode; h < highest; h++) p[h + 1] = p[h] * to_next(h);
-    for (int64_t h = mode; h > lowest; h--) p[h - 1] = p[h] / to_next(h - 1);
-    const double total = std::accumulate(p, p + t + 1, 0.0);
-    for (int64_t h = 0; h <= t; h++) p[h] /= total;
-}
-
 // The sum of the precisions at the hits down to each cutoff, divided by the number of hits. Both are random where a tie
 // spans the cutoff. Given that h of the tie's relevant documents are at its t ranks within, they are in any order
 // there: the j-th rank adds (h/t) (b + 1 + (j-1) (h-1)/(t-1)) / rank, where b is the number of hits above the tie.
@@ -901,9 +857,9 @@ void write_precisions_by_hits(const Family& family, Batch<LANES>& batch, int64_t
                 add(1 / by_rank[above + j], first, lost_of_first), add(j / by_rank[above + j], second, lost_of_second);
             }
             first += lost_of_first, second += lost_of_second;
-            hypergeometric(end_of_tie - above, static_cast<int64_t>(r), t, batch.t.begin());
+            const auto [lowest, highest] = hypergeometric(end_of_tie - above, static_cast<int64_t>(r), t, batch.t.begin());
             double expected = 0;
-            for (int64_t h = 0; h <= t; h++) {
+            for (int64_t h = lowest; h <= highest; h++) {
                 const double others = std::max(h - 1.0, 0.0) / std::max(t - 1.0, 1.0);
                 const double in_tie = double(h) / t * ((b + 1) * first + others * second);
                 expected += batch.t[h] * ((sum_above + in_tie) / std::max(b + h, 1.0));
@@ -914,18 +870,16 @@ void write_precisions_by_hits(const Family& family, Batch<LANES>& batch, int64_t
     }
 }
 
-// Writes the values of a family; those of a random order are the means over all orders, as if all documents were tied.
+// Writes the values of a family; those of a random order are the means over all orders.
 template <int LANES>
 void evaluate_family(const Family& family, Batch<LANES>& batch, bool is_random, double* out) {
     int64_t depth = std::min(family.cutoff[family.n_cutoffs - 1], batch.width);
-    const bool is_walked = family.by_row || family.kind == PRECISIONS_BY_HITS;
-    if (is_random && is_walked) tie_all(batch);
     if (family.kind == CASCADE) depth = cascade(family, batch, depth, is_random);
-    else if (is_random && !is_walked) of_random_order(family, batch, depth);
-    else (family.kind == GAINS ? gains<LANES> : precisions<LANES>)(family, batch, depth);
+    else if (is_random) of_random_order(family, batch, depth);
+    else if (family.kind == GAINS) gains(family, batch, depth);
+    else precisions(family, batch, depth);
     if (family.kind == PRECISIONS_BY_HITS) write_precisions_by_hits(family, batch, depth, out);
     else write_sums(family, batch, depth, out);
-    if (is_random) batch.has_ties = false;
 }
 
 // -- threads ----------------------------------------------------------------------------------------------------------
@@ -1082,15 +1036,15 @@ int64_t for_each_query(Documents all, const double* score, const int64_t* querie
 extern "C" {
 
 // Writes a value for each cutoff of each family and each of some queries: (values x all queries). A thread takes so many
-// queries at a time as a window has. With IDEAL and `random`, the values of a random order are written into it; those by
-// row are then written there only, because they have no order by grade. Returns -1, or a row whose score is NaN, or -2 if
-// there is not enough memory.
+// queries at a time as a window has. If the documents have no scores, the values of a random order are written, too, unless
+// `random` is null; values by row and PRECISIONS_BY_HITS are none of those. Returns -1, or a row whose score is NaN, or -2
+// if there is not enough memory.
 int64_t evaluate(const Documents* documents, const double* score, const int64_t* queries, int64_t n_queries,
                  const Family* families, int64_t n_families, double* out, double* random, int64_t window,
                  int64_t n_threads) {
     const auto use = [=](auto& batch) {
         for (int64_t f = 0; f < n_families; f++) {
-            if (!random || !families[f].by_row) evaluate_family(families[f], batch, false, out);
+            evaluate_family(families[f], batch, false, out);
             if (random) evaluate_family(families[f], batch, true, random);
         }
     };

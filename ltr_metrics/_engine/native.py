@@ -203,7 +203,7 @@ def evaluate(
 ) -> None:
     """Write the values of all queries, (values x queries); refuse a score that is NaN.
 
-    Without scores, the means over all orders are written into ``chance``, and values by row into nothing else.
+    Without scores, the means over all orders are written into ``chance``: of sums by grade, except by hits.
     """
     scores = None if scores is None else np.ascontiguousarray(scores, dtype=np.float64)
     documents = _documents(queries, ties)

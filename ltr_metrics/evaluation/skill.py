@@ -146,13 +146,9 @@ def _scale_of(queries: LabelledQueries, request: Request) -> ScaleValues:
     # In a random order nothing is tied, so what half of the pairs are worth does not matter.
     metrics = tuple(replace(one, tied=0.5) if isinstance(one, PairAccuracy) else one for one in request.metrics)
     chance, ideal = np.empty((2, len(metrics), queries.n_queries))
-    threads = n_threads_for(queries.n_rows, None)
-    declared, functions = families_of(metrics)
     reasons: dict[int, str] = {}
-    if declared:
-        native.evaluate(queries, None, "ideal", families_for(queries, metrics)[0], ideal, threads, chance)
-        _write_other_ideals(queries, declared, ideal, reasons, threads)
-    for family in functions:
+    _write_ends_of_sums(queries, metrics, chance, ideal, reasons)
+    for family in families_of(metrics)[1]:
         for metric, position in zip(family.metrics, family.positions, strict=True):
             try:
                 chance[position], ideal[position] = _ends_of_function(queries, metric)
@@ -167,31 +163,41 @@ def _scale_of(queries: LabelledQueries, request: Request) -> ScaleValues:
     return ScaleValues(by_name[0], by_name[1], {request.names[at]: reason for at, reason in reasons.items()})
 
 
-def _write_other_ideals(
-    queries: LabelledQueries, declared: list[Family], ideal: FloatArray, reasons: dict[int, str], n_threads: int
+def _write_ends_of_sums(
+    queries: LabelledQueries,
+    metrics: tuple[Metric, ...],
+    chance: FloatArray,
+    ideal: FloatArray,
+    reasons: dict[int, str],
 ) -> None:
-    """Write the ideal values of metrics whose best order is not the one by grade, or why they have none."""
-    for metrics, cutoffs, positions in declared:
-        metric = metrics[0]
+    """Write both ends of the metrics that the compiled core adds up, or why they have none."""
+    n_threads, by_grade = n_threads_for(queries.n_rows, None), []
+    for family, struct in zip(families_of(metrics)[0], families_for(queries, metrics)[0].families, strict=True):
+        metric = family.metrics[0]
         assert isinstance(metric, RankMetric)
-        declaration = metric.declaration(queries, tuple(cutoffs))
-        merits = merits_declared(metric, declaration)
+        declaration = metric.declaration(queries, tuple(family.cutoffs))
+        merits, is_of_rows = merits_declared(metric, declaration), declaration.by_row is not None
+        is_by_grade = merits is not None and not is_of_rows and bool((np.diff(merits[1:]) >= 0).all())
+        if is_by_grade and declaration.kind != "precisions_by_hits":
+            by_grade.append(struct)
+            continue
+        alone = native.array_of([struct])
+        native.evaluate(queries, np.zeros(queries.n_rows), "mean", alone, chance, n_threads)  # one tie of all
         if merits is not None:
-            if declaration.by_row is None and (np.diff(merits[1:]) >= 0).all():
-                continue
-            scores = merits if declaration.by_row is not None else merits[queries.grade_index]
-            families = native.array_of([declaration.struct(positions)])
-            native.evaluate(queries, scores, "stable", families, ideal, n_threads)
+            scores = merits if is_of_rows else merits[queries.grade_index]
+            native.evaluate(queries, scores, "stable", alone, ideal, n_threads)
         elif declaration.kind == "gains":
-            ideal[positions] = best_sums(metric, declaration, queries)
+            ideal[family.positions] = best_sums(metric, declaration, queries)
         else:
-            _write_best_of_all_orders(queries, metrics, positions, ideal, reasons)
+            _write_best_of_all_orders(queries, family, ideal, reasons)
+    if by_grade:
+        native.evaluate(queries, None, "ideal", native.array_of(by_grade), ideal, n_threads, chance)
 
 
 def _write_best_of_all_orders(
-    queries: LabelledQueries, metrics: list[Metric], positions: list[int], ideal: FloatArray, reasons: dict[int, str]
+    queries: LabelledQueries, family: Family, ideal: FloatArray, reasons: dict[int, str]
 ) -> None:
-    for metric, position in zip(metrics, positions, strict=True):
+    for metric, position in zip(family.metrics, family.positions, strict=True):
         try:
             ideal[position] = over_all_orders(metric, queries)[1]
         except LtrError as error:
