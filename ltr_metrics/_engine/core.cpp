@@ -610,10 +610,11 @@ void of_random_order(const Family& family, Batch<LANES>& batch, int64_t depth) {
 std::pair<int64_t, int64_t> hypergeometric(int64_t m, int64_t r, int64_t t, double* p) {
     const int64_t lowest = std::max<int64_t>(0, r + t - m), highest = std::min(r, t);
     const int64_t mode = std::clamp(static_cast<int64_t>((t + 1.0) * (r + 1.0) / (m + 2.0)), lowest, highest);
-    const auto to_next = [=](int64_t h) { return double(r - h) * (t - h) / (double(h + 1) * (m - r - t + h + 1)); };
+    const auto more = [=](int64_t h) { return double(r - h) * (t - h); };  // p[h + 1] / p[h] = more(h) / fewer(h + 1)
+    const auto fewer = [=](int64_t h) { return double(h) * (m - r - t + h); };
     p[mode] = 1;
-    for (int64_t h = mode; h < highest; h++) p[h + 1] = p[h] * to_next(h);
-    for (int64_t h = mode; h > lowest; h--) p[h - 1] = p[h] / to_next(h - 1);
+    for (int64_t h = mode; h < highest; h++) p[h + 1] = p[h] * (more(h) / fewer(h + 1));
+    for (int64_t h = mode; h > lowest; h--) p[h - 1] = p[h] * (fewer(h) / more(h - 1));
     const double total = std::accumulate(p + lowest, p + highest + 1, 0.0);
     for (int64_t h = lowest; h <= highest; h++) p[h] /= total;
     return {lowest, highest};
@@ -694,13 +695,13 @@ void stops_by_means(const Array<Run<1>>& runs, int64_t ranks, double* t, double*
         for (int64_t j = 0; j < ranks; j++) power[j] = left + lost, leave(run.stop, left, lost);
         for (int64_t j = 0; j < std::min(ranks, m + 1); j++) {
             const auto [lowest, highest] = hypergeometric(m, n, j, probability);
-            const double n_left = std::max<int64_t>(m - j, 1);
-            new_s[j] = new_t[j] = 0;
+            double mean_s = 0, mean_t = 0;
             for (int64_t h = lowest; h <= highest; h++) {
                 const double weight = probability[h] * power[j - h];
-                new_s[j] += weight * s[h];
-                new_t[j] += weight * ((n - h) / n_left * t[h] + (run.n - (j - h)) / n_left * s[h] * run.stop);
+                mean_s += weight * s[h];
+                mean_t += weight * ((n - h) * t[h] + (run.n - (j - h)) * run.stop * s[h]);
             }
+            new_s[j] = mean_s, new_t[j] = mean_t / std::max<int64_t>(m - j, 1);
         }
         n = m;
         std::copy_n(new_s, std::min(ranks, n + 1), s), std::copy_n(new_t, std::min(ranks, n), t);
@@ -829,13 +830,14 @@ void write_sums(const Family& family, const Batch<LANES>& batch, int64_t depth, 
 
 // The sum of the precisions at the hits down to each cutoff, divided by the number of hits. Both are random where a tie
 // spans the cutoff. Given that h of the tie's relevant documents are at its t ranks within, they are in any order
-// there: the j-th rank adds (h/t) (b + 1 + (j-1) (h-1)/(t-1)) / rank, where b is the number of hits above the tie.
+// there: the j-th rank adds (h/t) (b + 1 + (j-1) (h-1)/(t-1)) / rank, where b is the number of hits above the tie. A random
+// order is a tie of all documents; if these are equal, the ratio is that by grade, which has just been evaluated.
 template <int LANES>
-void write_precisions_by_hits(const Family& family, Batch<LANES>& batch, int64_t depth, double* out) {
+void write_precisions_by_hits(const Family& family, Batch<LANES>& batch, int64_t depth, bool is_random, double* out) {
     const double* by_rank = family.by_rank;
     const Array<Doubles<LANES>>&hits = batch.so_far, &sum = batch.term;  // the latter of the precisions so far
     Doubles<LANES> so_far = {}, lost = {};
-    for (int64_t i = 0; i < depth; i++) {
+    for (int64_t i = 0; i < depth && !is_random; i++) {
         add(sum[i] / by_rank[i], so_far, lost);
         sum[i] = so_far + lost;
     }
@@ -843,13 +845,14 @@ void write_precisions_by_hits(const Family& family, Batch<LANES>& batch, int64_t
         const int64_t end = std::min(family.cutoff[c], depth);
         Doubles<LANES> ratio = {};
         if (end) ratio = sum[end - 1] / (hits[end - 1] > 1.0 ? hits[end - 1] : Doubles<LANES>{} + 1.0);
-        for (int lane = 0; lane < LANES && batch.has_ties && end; lane++) {
-            if (!at(batch.is_tied[end - 1], lane)) continue;  // no tie spans the cutoff
-            int64_t above = end - 1;
+        for (int lane = 0; lane < LANES && (batch.has_ties || is_random) && end; lane++) {
+            if (!is_random && !at(batch.is_tied[end - 1], lane)) continue;  // no tie spans the cutoff
+            int64_t above = is_random ? 0 : end - 1;
             while (above && at(batch.is_tied[above - 1], lane)) above--;
-            const int64_t end_of_tie = batch.end_of_tie(end, lane), t = end - above;
+            const int64_t end_of_tie = is_random ? batch.n[lane] : batch.end_of_tie(end, lane);
+            const int64_t t = std::min(end, end_of_tie) - above;
             batch.count_grades(lane, above, end_of_tie);
-            if (batch.runs_of_tie.size() == 1) continue;
+            if (batch.runs_of_tie.size() <= 1) continue;
             const double b = above ? at(hits[above - 1], lane) : 0.0, sum_above = above ? at(sum[above - 1], lane) : 0.0;
             double r = 0, first = 0, second = 0, lost_of_first = 0, lost_of_second = 0;
             for (const Run<1>& run : batch.runs_of_tie) r += run.n * family.by_grade[run.grade];
@@ -875,10 +878,9 @@ template <int LANES>
 void evaluate_family(const Family& family, Batch<LANES>& batch, bool is_random, double* out) {
     int64_t depth = std::min(family.cutoff[family.n_cutoffs - 1], batch.width);
     if (family.kind == CASCADE) depth = cascade(family, batch, depth, is_random);
-    else if (is_random) of_random_order(family, batch, depth);
-    else if (family.kind == GAINS) gains(family, batch, depth);
-    else precisions(family, batch, depth);
-    if (family.kind == PRECISIONS_BY_HITS) write_precisions_by_hits(family, batch, depth, out);
+    else if (!is_random) (family.kind == GAINS ? gains<LANES> : precisions<LANES>)(family, batch, depth);
+    else if (family.kind != PRECISIONS_BY_HITS) of_random_order(family, batch, depth);
+    if (family.kind == PRECISIONS_BY_HITS) write_precisions_by_hits(family, batch, depth, is_random, out);
     else write_sums(family, batch, depth, out);
 }
 
@@ -1036,9 +1038,8 @@ int64_t for_each_query(Documents all, const double* score, const int64_t* querie
 extern "C" {
 
 // Writes a value for each cutoff of each family and each of some queries: (values x all queries). A thread takes so many
-// queries at a time as a window has. If the documents have no scores, the values of a random order are written, too, unless
-// `random` is null; values by row and PRECISIONS_BY_HITS are none of those. Returns -1, or a row whose score is NaN, or -2
-// if there is not enough memory.
+// queries at a time as a window has. With IDEAL, which needs values by grade, the means over all orders are written, too, if
+// `random` is not null. Returns -1, or a row whose score is NaN, or -2 if there is not enough memory.
 int64_t evaluate(const Documents* documents, const double* score, const int64_t* queries, int64_t n_queries,
                  const Family* families, int64_t n_families, double* out, double* random, int64_t window,
                  int64_t n_threads) {

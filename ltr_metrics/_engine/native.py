@@ -201,9 +201,9 @@ def evaluate(
     n_threads: int = 1,
     chance: FloatArray | None = None,
 ) -> None:
-    """Write the values of all queries, (values x queries); refuse a score that is NaN.
+    """Write the values of all queries, (values x queries), and the means over all orders if there are no scores.
 
-    Without scores, the means over all orders are written into ``chance``: of sums by grade, except by hits.
+    A score that is NaN is refused.
     """
     scores = None if scores is None else np.ascontiguousarray(scores, dtype=np.float64)
     documents = _documents(queries, ties)
