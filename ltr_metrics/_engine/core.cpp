@@ -136,8 +136,9 @@ To narrow(const R& lanes) {
 }
 template <class Mask>
 bool is_any(const Mask& lanes) {  // whether any lane is true
-    bool any = false;
-    for (int lane = 0; lane < int(sizeof lanes / sizeof at(lanes, 0)); lane++) any |= at(lanes, lane) != 0;
+    uint64_t words[(sizeof lanes + 7) / 8] = {}, any = 0;
+    std::memcpy(words, &lanes, sizeof lanes);
+    for (const uint64_t word : words) any |= word;
     return any;
 }
 template <class R>
@@ -228,11 +229,14 @@ struct Run {  // documents of one grade: in a tie, or in the list of each lane
 template <int LANES, class GradeAt>
 void write_runs(Array<Run<LANES>>& runs, int64_t begin, int64_t end, GradeAt grade_at) {
     runs.clear();
+    Run<LANES> run = {};
     for (int64_t i = begin; i < end; i++) {
         const Grades<LANES> grade = grade_at(i);
-        if (i == begin || is_any(mask(grade != runs.end()[-1].grade))) runs.push_back({grade, Doubles<LANES>{}, Doubles<LANES>{}});
-        runs.end()[-1].n += narrow<Doubles<LANES>>(grade > 0 ? Grades<LANES>{} + 1 : Grades<LANES>{});
+        if (i > begin && is_any(mask(grade != run.grade))) runs.push_back(std::exchange(run, Run<LANES>{}));
+        run.grade = grade;
+        run.n += narrow<Doubles<LANES>>(grade > 0 ? Grades<LANES>{} + 1 : Grades<LANES>{});
     }
+    runs.push_back(run);
 }
 
 template <int LANES>
@@ -545,10 +549,12 @@ void gains(const Family& family, Batch<LANES>& batch, int64_t depth) {
 // What a rank adds: the sum of by_grade so far if by_grade[g] > 0, divided by by_rank[rank]. Let a tie of m documents have
 // r with a value above 0, g on average, and let G be the sum above it. Its j-th rank then has the expectation
 // r/m (G + g + (j - 1) g (r - 1)/(m - 1)), which takes one division with the denominator m (m - 1).
+// Returns the rank from which on it is 0.
 template <int LANES>
-void precisions(const Family& family, Batch<LANES>& batch, int64_t depth) {
-    const int64_t end = batch.with_whole_ties(depth);
+int64_t precisions(const Family& family, Batch<LANES>& batch, int64_t depth) {
+    int64_t end = batch.with_whole_ties(depth);
     look_up(family.by_grade, batch, 0, end);
+    while (!batch.has_ties && end && !is_any(mask(batch.term[end - 1] > 0))) end--;
     const Doubles<LANES> zero = {};
     Doubles<LANES> sum = {}, lost = {}, so_far = {}, before = {};
     PartOfTie<LANES> part = {};
@@ -584,6 +590,7 @@ void precisions(const Family& family, Batch<LANES>& batch, int64_t depth) {
         const Doubles<LANES> numerator = (part.hits * part.above + total) * others + total * j * (part.hits - 1.0);
         batch.term[i] = part.is_mixed ? numerator / (part.size * others) : batch.term[i];
     }
+    return std::min(depth, end);
 }
 
 // Both in a random order, which is a tie of all documents, by the number of documents of each grade.
@@ -658,14 +665,15 @@ void stops_by_polynomials(const Array<Run<LANES>>& runs, const Doubles<LANES>& s
     E[0] = one;
     int64_t degree = 0;  // of E
     for (const Run<LANES>& run : runs) {
-        const int64_t n = std::min(largest(run.n), ranks - 1), degree_before = degree;
         Doubles<LANES> choices = one, left = one, lost = zero;
+        const int64_t n = std::min(largest(run.n), ranks - 1);
         for (int64_t h = 0; h <= n; h++) {
-            e[h] = choices * (left + lost), f[h] = e[h] * ((run.n - double(h)) * run.stop);
+            const Doubles<LANES> others = at_least(0.0, run.n - double(h));
+            e[h] = choices * (left + lost), f[h] = e[h] * (others * run.stop);
             leave(run.stop, left, lost);
-            choices *= at_least(0.0, run.n - double(h)) * (1.0 / (h + 1));
+            choices *= others * (1.0 / (h + 1));
         }
-        degree = std::min(degree + n, ranks - 1);
+        const int64_t degree_before = std::exchange(degree, std::min(degree + n, ranks - 1));
         for (int64_t j = degree; j >= 0; j--) {
             Doubles<LANES> new_E = zero, new_F = zero;
             for (int64_t h = std::max<int64_t>(j - n, 0); h <= std::min(j, degree_before); h++) {
@@ -831,13 +839,13 @@ void write_sums(const Family& family, const Batch<LANES>& batch, int64_t depth, 
 // The sum of the precisions at the hits down to each cutoff, divided by the number of hits. Both are random where a tie
 // spans the cutoff. Given that h of the tie's relevant documents are at its t ranks within, they are in any order
 // there: the j-th rank adds (h/t) (b + 1 + (j-1) (h-1)/(t-1)) / rank, where b is the number of hits above the tie. A random
-// order is a tie of all documents; if these are equal, the ratio is that by grade, which has just been evaluated.
+// order is a tie of all documents.
 template <int LANES>
 void write_precisions_by_hits(const Family& family, Batch<LANES>& batch, int64_t depth, bool is_random, double* out) {
     const double* by_rank = family.by_rank;
     const Array<Doubles<LANES>>&hits = batch.so_far, &sum = batch.term;  // the latter of the precisions so far
     Doubles<LANES> so_far = {}, lost = {};
-    for (int64_t i = 0; i < depth && !is_random; i++) {
+    for (int64_t i = 0; i < depth; i++) {
         add(sum[i] / by_rank[i], so_far, lost);
         sum[i] = so_far + lost;
     }
@@ -850,9 +858,9 @@ void write_precisions_by_hits(const Family& family, Batch<LANES>& batch, int64_t
             int64_t above = is_random ? 0 : end - 1;
             while (above && at(batch.is_tied[above - 1], lane)) above--;
             const int64_t end_of_tie = is_random ? batch.n[lane] : batch.end_of_tie(end, lane);
-            const int64_t t = std::min(end, end_of_tie) - above;
+            const int64_t t = is_random ? std::min(family.cutoff[c], end_of_tie) : end - above;
             batch.count_grades(lane, above, end_of_tie);
-            if (batch.runs_of_tie.size() <= 1) continue;
+            if (batch.runs_of_tie.size() == 1) continue;
             const double b = above ? at(hits[above - 1], lane) : 0.0, sum_above = above ? at(sum[above - 1], lane) : 0.0;
             double r = 0, first = 0, second = 0, lost_of_first = 0, lost_of_second = 0;
             for (const Run<1>& run : batch.runs_of_tie) r += run.n * family.by_grade[run.grade];
@@ -878,8 +886,9 @@ template <int LANES>
 void evaluate_family(const Family& family, Batch<LANES>& batch, bool is_random, double* out) {
     int64_t depth = std::min(family.cutoff[family.n_cutoffs - 1], batch.width);
     if (family.kind == CASCADE) depth = cascade(family, batch, depth, is_random);
-    else if (!is_random) (family.kind == GAINS ? gains<LANES> : precisions<LANES>)(family, batch, depth);
-    else if (family.kind != PRECISIONS_BY_HITS) of_random_order(family, batch, depth);
+    else if (is_random && family.kind != PRECISIONS_BY_HITS) of_random_order(family, batch, depth);
+    else if (family.kind == GAINS) gains(family, batch, depth);
+    else depth = precisions(family, batch, depth);
     if (family.kind == PRECISIONS_BY_HITS) write_precisions_by_hits(family, batch, depth, is_random, out);
     else write_sums(family, batch, depth, out);
 }

@@ -22,7 +22,7 @@ from ltr_metrics._engine.ranking import Ranking
 from ltr_metrics._engine.threads import n_threads_for
 from ltr_metrics.errors import Argument, LtrError, LtrValueError
 from ltr_metrics.evaluation.families import families_for
-from ltr_metrics.evaluation.means import mean
+from ltr_metrics.evaluation.means import mean, means
 from ltr_metrics.evaluation.rounding import SAME
 from ltr_metrics.metrics.base import Metric, RankMetric
 from ltr_metrics.metrics.best_order import (
@@ -225,10 +225,10 @@ def skill_of(value: FloatArray, chance: FloatArray, ideal: FloatArray, weight: F
     which is the first-order expansion of the ratio (the delta method). All are NaN if b is 0.
     """
     gain, span = value - chance, ideal - chance
-    length = mean(span, weight)
-    if not abs(length) > _rounding(chance, ideal, weight):
+    mean_gain, length, *sizes = means(np.array([gain, span, np.abs(chance), np.abs(ideal)]), weight)
+    if not abs(length) > SAME * max(sizes):
         return np.full(len(value), math.nan)
-    skill = mean(gain, weight) / length
+    skill = mean_gain / length
     return np.asarray(skill + (gain - skill * span) / length)
 
 

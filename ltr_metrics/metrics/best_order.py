@@ -57,9 +57,10 @@ def merits_of_grades(metric: Metric, queries: LabelledQueries) -> FloatArray:
 
 def merits_declared(metric: RankMetric, declaration: Declaration) -> FloatArray | None:
     """Return the merit of each grade index, or of each row if the metric declares that; None if none gives the best."""
-    falls = _falls(declaration)
     if declaration.kind.startswith("precisions"):
         falls = _falls(declaration._replace(by_rank=1 / declaration.by_rank)) and metric.higher_is_better
+    else:
+        falls = _falls(declaration)
     if declaration.kind == "precisions_by_hits":  # their mean, which is at most 1
         by_rank = declaration.by_rank
         falls &= declaration.by_rank_start is None and bool((by_rank == np.arange(1.0, len(by_rank) + 1)).all())
