@@ -177,7 +177,7 @@ def _write_ends_of_sums(
         assert isinstance(metric, RankMetric)
         declaration = metric.declaration(queries, tuple(family.cutoffs))
         merits, is_of_rows = merits_declared(metric, declaration), declaration.by_row is not None
-        if merits is not None and not is_of_rows and (np.diff(merits[1:]) >= 0).all():
+        if merits is not None and not is_of_rows and (merits[2:] >= merits[1:-1]).all():
             by_grade.append(struct)
             continue
         alone = native.array_of([struct])
