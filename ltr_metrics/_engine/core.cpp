@@ -54,8 +54,8 @@ constexpr int MOST_LANES = 2;
 #endif
 constexpr int64_t MOST_IN_A_NETWORK = 768;  // longer lists are sorted faster by their digits
 constexpr int MOST_GRADE_BITS = 8;          // of a sort key; more distinct grades than that are looked up after the sort
-constexpr int64_t FEW_GRADES = 32;          // the documents of each grade are counted; where more distinct grades than
-constexpr int64_t MOST_COUNTED_GRADES = 255;  // these, or than documents, up to this number, are possible, they are sorted
+constexpr int64_t FEW_GRADES = 32;            // so many grades are counted, and in longer lists as many as documents, up
+constexpr int64_t MOST_COUNTED_GRADES = 255;  // to this number; documents of more distinct grades than that are sorted
 constexpr int64_t HIGHEST = std::numeric_limits<int64_t>::max();
 constexpr double NEGLIGIBLE = 0x1p-60;      // a user who gets further with this probability changes no digit
 constexpr int64_t LARGEST_POWER = 1000;      // of 2, up to which a coefficient of a polynomial may grow
@@ -143,9 +143,9 @@ bool is_any(const Mask& lanes) {  // whether any lane is true
 }
 template <class R>
 int64_t largest(const R& counts) {
-    int64_t most = 0;
-    for (int lane = 0; lane < int(sizeof counts / sizeof at(counts, 0)); lane++) most = std::max<int64_t>(most, at(counts, lane));
-    return most;
+    auto most = at(counts, 0);
+    for (int lane = 1; lane < int(sizeof counts / sizeof most); lane++) most = std::max(most, at(counts, lane));
+    return static_cast<int64_t>(most);
 }
 template <class R>
 R at_least(double lowest, const R& lanes) { return lanes > lowest ? lanes : R{} + lowest; }
@@ -500,7 +500,8 @@ int64_t rank_batch(Batch<LANES>& batch) {
 //
 // Each writes what the first ranks add to the sum, as the mean over all orders of tied documents: first as if no order
 // were open; then a walk down the ranks adds up each tie, and one up the ranks hands the result to all of its documents.
-// A tie of equal values keeps them, because rounding could lift a perfect ranking above 1.
+// A tie of equal values keeps them, because rounding could lift a perfect ranking above 1. A random order is a tie of all
+// documents, whose mean follows from the number of documents of each grade.
 
 // Writes a value for each document by its grade.
 template <int LANES>
@@ -548,8 +549,8 @@ void gains(const Family& family, Batch<LANES>& batch, int64_t depth) {
 
 // What a rank adds: the sum of by_grade so far if by_grade[g] > 0, divided by by_rank[rank]. Let a tie of m documents have
 // r with a value above 0, g on average, and let G be the sum above it. Its j-th rank then has the expectation
-// r/m (G + g + (j - 1) g (r - 1)/(m - 1)), which takes one division with the denominator m (m - 1).
-// Returns the rank from which on it is 0.
+// r/m (G + g + (j - 1) g (r - 1)/(m - 1)), which takes one division with the denominator m (m - 1). Returns the rank from
+// which on it is 0.
 template <int LANES>
 int64_t precisions(const Family& family, Batch<LANES>& batch, int64_t depth) {
     int64_t end = batch.with_whole_ties(depth);
@@ -593,7 +594,7 @@ int64_t precisions(const Family& family, Batch<LANES>& batch, int64_t depth) {
     return std::min(depth, end);
 }
 
-// Both in a random order, which is a tie of all documents, by the number of documents of each grade.
+// Both in a random order.
 template <int LANES>
 void of_random_order(const Family& family, Batch<LANES>& batch, int64_t depth) {
     const Doubles<LANES> zero = {}, size = at_least(1.0, batch.size);
@@ -627,14 +628,14 @@ std::pair<int64_t, int64_t> hypergeometric(int64_t m, int64_t r, int64_t t, doub
     return {lowest, highest};
 }
 
-// The probabilities to stop at the first ranks of a tie, or of a tie in each lane, for a user who reaches it: the means over
-// all orders of its documents. Three functions find them; all numbers in them are positive, so no digit is lost.
+// The probabilities to stop at the first ranks of a tie, or of a tie in each lane, for a user who reaches it, are the means
+// over all orders of its documents. Three functions find them. All numbers in them are positive, so no digit is lost.
 
 // Where each document stops all users or nobody, the first of n_one documents is at the rank j + 1 with the probability
 // n_one / (size - j), if it is not above. Returns the number of ranks that users reach in the chosen lanes.
 template <int LANES>
-int64_t stops_at_once(const Doubles<LANES>& size, const Doubles<LANES>& n_one, const Integers<LANES>& is_chosen, int64_t ranks,
-                      Doubles<LANES>* t) {
+int64_t stops_at_once(const Doubles<LANES>& size, const Doubles<LANES>& n_one, const Integers<LANES>& is_chosen,
+                      int64_t ranks, Doubles<LANES>* t) {
     const Doubles<LANES> zero = {}, one = zero + 1.0;
     Doubles<LANES> left = n_one > 0 ? one : zero, lost = {}, sum = {}, lost_of_sum = {};
     for (int64_t j = 0; j < ranks; j++) {
@@ -644,7 +645,7 @@ int64_t stops_at_once(const Doubles<LANES>& size, const Doubles<LANES>& n_one, c
         }
         const Doubles<LANES> share = n_one / at_least(1.0, size - double(j));
         Doubles<LANES> stops = leave(share < 1.0 ? share : one, left, lost);
-        // Somebody who gets here, below all other documents, stops for certain: in all, exactly 1.
+        // Whoever gets past all other documents stops here for certain, so that the sum is exactly 1.
         stops = mask(size - n_one == double(j)) & mask(n_one > 0) ? at_least(0.0, 1.0 - sum - lost_of_sum) : stops;
         add(stops, sum, lost_of_sum);
         t[j] = is_chosen ? stops : t[j];
@@ -652,10 +653,11 @@ int64_t stops_at_once(const Doubles<LANES>& size, const Doubles<LANES>& n_one, c
     return ranks;
 }
 
-// In any tie of up to about a thousand documents, whose coefficients fit into a double. With q = 1 - p, let E be the product
-// of (1 + q x) over all m documents, and F the sum over each document of p times that product over the others. Their
-// coefficients are sums over sets of j documents, so the probability to stop at the rank j + 1 is F_j / (m C(m-1, j)). A
-// further run multiplies E by e = (1 + q x)^n, and turns F into F e + E f, where f = n p (1 + q x)^(n-1).
+// In any tie of up to about a thousand documents. With q = 1 - p, let E be the product of (1 + q x) over all m documents,
+// and F the sum over each document of p times that product over the others. Their coefficients are sums over sets of j
+// documents, so the probability to stop at the rank j + 1 is F_j / (m C(m-1, j)). A further run multiplies E by
+// e = (1 + q x)^n, and turns F into F e + E f, where f = n p (1 + q x)^(n-1). The powers of q are exact to the last digit,
+// as 1 - p alone is not.
 template <int LANES>
 void stops_by_polynomials(const Array<Run<LANES>>& runs, const Doubles<LANES>& size, int64_t ranks, Doubles<LANES>* t,
                           Doubles<LANES>* spare) {
@@ -688,10 +690,10 @@ void stops_by_polynomials(const Array<Run<LANES>>& runs, const Doubles<LANES>& s
     }
 }
 
-// In a larger tie. Let S_j be the mean, over all sets of j documents, of the probability to continue past all of them, and T_j
-// the probability to stop at the j-th rank. Further documents of one grade mix them with those of the n documents before:
-// h of the first j documents are then from before, with the hypergeometric probability. `spare` has room for five times as
-// many numbers as ranks.
+// In a larger tie, whose coefficients would not fit into a double. Let S_j be the mean, over all sets of j documents, of the
+// probability to continue past all of them, and T_j the probability to stop at the j-th rank. They are known for no
+// document. Further documents of one grade mix them with positive weights: h of the first j documents are then among the n
+// from before, with the hypergeometric probability.
 void stops_by_means(const Array<Run<1>>& runs, int64_t ranks, double* t, double* spare) {
     double *s = spare, *new_s = s + ranks, *new_t = new_s + ranks, *power = new_t + ranks, *probability = power + ranks;
     std::fill_n(s, ranks, 0.0), std::fill_n(t, ranks, 0.0);  // s[j] is S_j, and t[j] is T_{j+1}
