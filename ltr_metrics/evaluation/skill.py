@@ -145,7 +145,7 @@ def _scale_of(queries: LabelledQueries, request: Request) -> ScaleValues:
     """Return both ends of all metrics, with NaN for a metric that has none."""
     # In a random order nothing is tied, so what half of the pairs are worth does not matter.
     metrics = tuple(replace(one, tied=0.5) if isinstance(one, PairAccuracy) else one for one in request.metrics)
-    chance, ideal = np.empty((2, len(metrics), queries.n_queries))
+    chance, ideal = ends = np.empty((2, len(metrics), queries.n_queries))
     reasons: dict[int, str] = {}
     _write_ends_of_sums(queries, metrics, chance, ideal, reasons)
     for family in families_of(metrics)[1]:
@@ -154,11 +154,10 @@ def _scale_of(queries: LabelledQueries, request: Request) -> ScaleValues:
                 chance[position], ideal[position] = _ends_of_function(queries, metric)
             except LtrError as error:
                 reasons[position] = str(error)
-    is_infinite = np.isinf(chance).any(axis=1) | np.isinf(ideal).any(axis=1)
-    for position in range(len(metrics)):
-        if is_infinite[position] and position not in reasons:
-            reasons[position] = "it is infinite for some orders."
-    chance[list(reasons)] = ideal[list(reasons)] = np.nan
+    is_infinite: BoolArray = np.isinf(ends).any(axis=(0, 2))
+    for position in np.flatnonzero(is_infinite).tolist():
+        reasons.setdefault(position, "it is infinite for some orders.")
+    ends[:, list(reasons)] = np.nan
     by_name = [dict(zip(request.names, end, strict=True)) for end in (chance, ideal)]
     return ScaleValues(by_name[0], by_name[1], {request.names[at]: reason for at, reason in reasons.items()})
 
