@@ -643,10 +643,11 @@ int64_t stops_at_once(const Doubles<LANES>& size, const Doubles<LANES>& n_one, c
             left = left > NEGLIGIBLE ? left : zero, lost = left > 0 ? lost : zero;
             if (!is_any(is_chosen & mask(left > 0))) return j;
         }
+        // Whoever gets past all other documents stops there for certain, so that the sum is exactly 1.
+        const Integers<LANES> is_last = mask(left > 0) & mask(size - n_one == double(j));
         const Doubles<LANES> share = n_one / at_least(1.0, size - double(j));
-        Doubles<LANES> stops = leave(share < 1.0 ? share : one, left, lost);
-        // Whoever gets past all other documents stops here for certain, so that the sum is exactly 1.
-        stops = mask(size - n_one == double(j)) & mask(n_one > 0) ? at_least(0.0, 1.0 - sum - lost_of_sum) : stops;
+        const Doubles<LANES> leaving = leave(share < 1.0 ? share : one, left, lost);
+        const Doubles<LANES> stops = is_last ? at_least(0.0, 1.0 - sum - lost_of_sum) : leaving;
         add(stops, sum, lost_of_sum);
         t[j] = is_chosen ? stops : t[j];
     }
@@ -759,6 +760,7 @@ int64_t cascade(const Family& family, Batch<LANES>& batch, int64_t depth, bool i
     for (int64_t i = 0; i < with_pairs; i++) {
         if (i % USUAL_RANKS == 0) {
             reach = reach > NEGLIGIBLE ? reach : zero, lost = reach > 0 ? lost : zero;  // whoever the neighbours are
+            if (i) batch.so_far[i - 1] = reach + lost;
             is_over = is_over || !is_any(mask(reach > 0));
             look_up(family.by_grade, batch, i, std::min(i + USUAL_RANKS, with_pairs));
         }
