@@ -225,6 +225,23 @@ def test_a_tie_that_begins_with_the_last_grade_of_its_neighbour_keeps_its_digits
     assert [values[1] for values in beside.values()] == [values[0] for values in alone.values()]
 
 
+@pytest.mark.parametrize("n_grades", [20, 40, 250, 400])
+def test_chance_is_that_of_one_tie_however_many_grades_there_are(n_grades: int) -> None:
+    group = [5, 6, 30, 60, 60, 300, 800, 1_200]
+    y = np.random.default_rng(n_grades).integers(0, n_grades, sum(group)) / n_grades
+    metrics = ["cg@10", ltr.MAP(rel=0.5), ltr.MRR(rel=0.9), ltr.ERR(p="label", k=10), ltr.ERR(p="label")]
+    result = ltr.evaluate(y, np.zeros(len(y)), group=group, metrics=metrics, ties="mean")
+    for name, values in result.per_query.items():
+        np.testing.assert_allclose(result.chance_per_query[name], values, rtol=1e-14, err_msg=name)
+
+
+def test_a_random_order_has_a_hit_somewhere_with_a_probability_of_exactly_1() -> None:
+    group = np.repeat(np.arange(2, 100), 3)
+    y = np.random.default_rng(0).random(group.sum()) < 0.2
+    chance = ltr.evaluate(y, np.zeros(len(y)), group=group, metrics="hit").chance_per_query["hit"]
+    assert set(chance[~np.isnan(chance)]) <= {0.0, 1.0}
+
+
 @pytest.mark.slow
 def test_a_query_whose_ranks_and_grades_fill_half_the_key() -> None:
     n = 2**23 + 2
