@@ -637,18 +637,14 @@ template <int LANES>
 int64_t stops_at_once(const Doubles<LANES>& size, const Doubles<LANES>& n_one, const Integers<LANES>& is_chosen,
                       int64_t ranks, Doubles<LANES>* t) {
     const Doubles<LANES> zero = {}, one = zero + 1.0;
-    Doubles<LANES> left = n_one > 0 ? one : zero, lost = {}, sum = {}, lost_of_sum = {};
+    Doubles<LANES> left = n_one > 0 ? one : zero, lost = {};
     for (int64_t j = 0; j < ranks; j++) {
         if (j % USUAL_RANKS == 0) {
             left = left > NEGLIGIBLE ? left : zero, lost = left > 0 ? lost : zero;
             if (!is_any(is_chosen & mask(left > 0))) return j;
         }
-        // Whoever gets past all other documents stops there for certain, so that the sum is exactly 1.
-        const Integers<LANES> is_last = mask(left > 0) & mask(size - n_one == double(j));
         const Doubles<LANES> share = n_one / at_least(1.0, size - double(j));
-        const Doubles<LANES> leaving = leave(share < 1.0 ? share : one, left, lost);
-        const Doubles<LANES> stops = is_last ? at_least(0.0, 1.0 - sum - lost_of_sum) : leaving;
-        add(stops, sum, lost_of_sum);
+        const Doubles<LANES> stops = leave(share < 1.0 ? share : one, left, lost);
         t[j] = is_chosen ? stops : t[j];
     }
     return ranks;
