@@ -154,8 +154,7 @@ def _scale_of(queries: LabelledQueries, request: Request) -> ScaleValues:
                 chance[position], ideal[position] = _ends_of_function(queries, metric)
             except LtrError as error:
                 reasons[position] = str(error)
-    is_infinite: BoolArray = np.isinf(ends).any(axis=(0, 2))
-    for position in np.flatnonzero(is_infinite).tolist():
+    for position in np.flatnonzero(np.isinf(ends).any(axis=(0, 2))).tolist():
         reasons.setdefault(position, "it is infinite for some orders.")
     ends[:, list(reasons)] = np.nan
     by_name = [dict(zip(request.names, end, strict=True)) for end in (chance, ideal)]
