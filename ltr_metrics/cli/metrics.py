@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from typing import Any
 
-import click
-
 from ltr_metrics.cli import options
 from ltr_metrics.cli.output import Output
 from ltr_metrics.evaluation.tables import Table, as_text
@@ -73,9 +71,8 @@ def _plain(value: Any) -> Any:
 RENDERERS: dict[str, Callable[[], str]] = {"text": _as_text, "json": _as_json}
 
 
-@click.command(cls=options.Command, short_help="List the metrics and the conventions.")
-@options.add_options(options.output_options(*RENDERERS))
-def metrics(**arguments: Any) -> None:
+@options.subcommand("List the metrics and the conventions.", RENDERERS, without=("is_spreadsheet_safe",))
+def metrics(output: Output) -> None:
     """List the metrics with their parameters, and the conventions.
 
     A convention is the set of choices with which a system computes its metrics. Pass its name to
@@ -87,5 +84,5 @@ def metrics(**arguments: Any) -> None:
       ltr-metrics metrics --format json
       ltr-metrics metrics --output metrics.json
     """  # noqa: D301
-    output = Output.of(arguments, RENDERERS)
+    output = output.checked(RENDERERS, [])
     output.write(RENDERERS[output.form]())
