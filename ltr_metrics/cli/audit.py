@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 
 from ltr_metrics.analysis.audit import Audit, audit_of
 from ltr_metrics.cli import options
 from ltr_metrics.cli.data import Source, read_source, requested_metrics
-from ltr_metrics.cli.output import Output
+from ltr_metrics.cli.output import Output, in_json
 from ltr_metrics.errors import one_line
 from ltr_metrics.metrics.requests import Request, resolve
 
@@ -29,7 +28,7 @@ def _as_json(audits: list[Audit]) -> str:
             for name, model in audit.to_dict()["models"].items()
         }
         plain |= {"data": None, "models": models}
-    return json.dumps(plain, indent=2, allow_nan=False) + "\n"
+    return in_json(plain)
 
 
 RENDERERS: dict[str, Callable[[list[Audit]], str]] = {"text": _as_text, "json": _as_json}

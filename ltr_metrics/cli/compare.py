@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +15,7 @@ from ltr_metrics.analysis.comparison import compare as compare_models
 from ltr_metrics.analysis.gate import GateResult, gate, read_rules
 from ltr_metrics.cli import options
 from ltr_metrics.cli.data import read_source, requested_metrics, segments_by_count
-from ltr_metrics.cli.output import Output, gate_status
+from ltr_metrics.cli.output import Output, gate_status, in_json
 from ltr_metrics.errors import LtrKeyError, LtrValueError, did_you_mean, naming
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.evaluation.saved import load_result
@@ -30,7 +29,7 @@ DATA_OPTIONS = ("qid", "label", "docid", "weight", "cluster", "qrels", "topics",
 
 def _as_json(comparison: Comparison, origins: Mapping[str, str], result: GateResult | None) -> str:
     plain = {"origins": dict(origins), **comparison.to_dict(), "gate": None if result is None else result.to_dict()}
-    return json.dumps(plain, indent=2, allow_nan=False) + "\n"
+    return in_json(plain)
 
 
 def _as_csv(comparison: Comparison) -> str:
@@ -171,7 +170,7 @@ def _compare(
             results[name] = source.queries[name].evaluate_request(scores, request)
     if request.policy.mean_over == "queries":  # other results bring the weights along
         settings = settings | {"query_weight": next(iter(results.values())).weight}
-    return compare_models(results | saved, **settings), source.origins | origins
+    return compare_models(results | saved, **settings), inputs.origins() | origins
 
 
 def _read_result(file: str, policy: Mapping[str, Any]) -> Evaluation:

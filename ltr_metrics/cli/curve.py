@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from itertools import groupby
@@ -14,7 +13,7 @@ from tqdm import tqdm
 
 from ltr_metrics.cli import options
 from ltr_metrics.cli.data import read_rows, requested_metrics
-from ltr_metrics.cli.output import Output, write_file
+from ltr_metrics.cli.output import Output, in_json, write_file
 from ltr_metrics.curves import evaluate_rounds, read_model
 from ltr_metrics.errors import LtrValueError, naming
 from ltr_metrics.evaluation.evaluate import Queries
@@ -78,7 +77,7 @@ def _as_json(result: Result) -> str:
         "curves": [{"model": name} | curve.to_dict() for name, curve in result.curves],
         "versions": versions(),
     }
-    return json.dumps(plain, indent=2, allow_nan=False) + "\n"
+    return in_json(plain)
 
 
 def _as_csv(result: Result) -> str:

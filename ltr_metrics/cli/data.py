@@ -54,8 +54,6 @@ class Source:
 
     queries: dict[str, Queries]
     scores: dict[str, Any]
-    description: str
-    origins: dict[str, str]  # the file or column of each model
     features: Any = None  # what model files score
 
 
@@ -116,7 +114,7 @@ def read_source(
     scores = {name: _scores(table, item, inputs.on, queries) for name, item in inputs.scores.items()}
     for name, file in tqdm(inputs.models.items(), "Scoring with models", disable=None, leave=False):
         scores[name] = load_model(file).predict(features)
-    return Source(dict.fromkeys(scores, queries), scores, inputs.description(), inputs.origins(), features)
+    return Source(dict.fromkeys(scores, queries), scores, features)
 
 
 def read_rows(
@@ -362,8 +360,7 @@ def _read_runs(inputs: Inputs, by: Sequence[str]) -> Source:
     }
     for of_run in queries.values():
         _add_count_segments(of_run, by)
-    scores = {name: run.y_score for name, run in runs.items()}
-    return Source(queries, scores, description=str(qrels), origins=dict(files))
+    return Source(queries, {name: run.y_score for name, run in runs.items()})
 
 
 def _common_topics(runs: dict[str, TrecData]) -> dict[str, TrecData]:

@@ -70,16 +70,16 @@ def evaluate(
         settings = {}
         if not (save or is_sorted):
             options.refuse(("cluster",), "needs --confidence, whose intervals use it, or --save, which keeps it.")
+    details: dict[str, Any] = {"source": inputs.description(), "origins": inputs.origins()}
     if is_sorted:
         results = evaluate_sorted(inputs, metrics)
         estimates = {name: intervals_of_means(one, **settings) for name, one in results.items()} if settings else {}
-        report = Report(evaluations=results, intervals=estimates, source=inputs.description(), origins=inputs.origins())
+        report = Report(evaluations=results, intervals=estimates, **details)
     else:
         requested = requested_metrics(metrics)
         source = read_source(inputs, by=metrics.by, cluster=intervals.cluster)
-        details: dict[str, Any] = {"source": source.description, "origins": source.origins, "skill": metrics.skill}
-        details |= metrics.policy()
-        report = summarize(source.queries, source.scores, requested, intervals_of_means=settings or None, **details)
+        details |= {"intervals_of_means": settings or None, "skill": metrics.skill, **metrics.policy()}
+        report = summarize(source.queries, source.scores, requested, **details)
     text = RENDERERS[output.form](report)
     for name, file in files.items():
         report.evaluations[name].save(file)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -12,7 +11,7 @@ from ltr_metrics.analysis.explain import explain_difference
 from ltr_metrics.analysis.identify import identify_convention
 from ltr_metrics.cli import options
 from ltr_metrics.cli.data import read_source
-from ltr_metrics.cli.output import Output
+from ltr_metrics.cli.output import Output, in_json
 from ltr_metrics.errors import naming, one_line
 from ltr_metrics.report.csv import in_csv
 
@@ -23,7 +22,7 @@ def _as_text(explanations: Mapping[str, Any]) -> str:
 
 def _as_json(explanations: Mapping[str, Any]) -> str:
     plain = {name: explanation.to_dict() for name, explanation in explanations.items()}
-    return json.dumps(plain, indent=2, allow_nan=False) + "\n"
+    return in_json(plain)
 
 
 def _as_csv(explanations: Mapping[str, Any]) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from typing import Any
 
 from ltr_metrics.cli import options
-from ltr_metrics.cli.output import Output
+from ltr_metrics.cli.output import Output, in_json
 from ltr_metrics.evaluation.tables import Table, as_text
 from ltr_metrics.metrics.conventions import CONVENTIONS
 from ltr_metrics.metrics.names import MetricInfo, available_metrics
@@ -61,7 +60,7 @@ def _as_json() -> str:
         name: {field.name: _plain(getattr(convention, field.name)) for field in fields(convention)}
         for name, convention in CONVENTIONS.items()
     }
-    return json.dumps({"metrics": metrics, "conventions": conventions}, indent=2, allow_nan=False) + "\n"
+    return in_json({"metrics": metrics, "conventions": conventions})
 
 
 def _plain(value: Any) -> Any:

@@ -263,10 +263,14 @@ class Inputs(Rows):
         choices=words.Topics,
     )
 
+    def description(self) -> str:
+        """Return the names of the files of DATA, or that of the qrels."""
+        return super().description() or str(self.qrels)
+
     def origins(self) -> dict[str, str]:
-        """Return the file or column of each model that scores DATA."""
+        """Return the file or column of each model."""
         scored = {name: f"{'file' if score_file(item) else 'column'} {item}" for name, item in self.scores.items()}
-        return scored | self.models
+        return scored | self.models | self.runs
 
     def files(self) -> list[Path]:
         """Return the input files."""

@@ -4,12 +4,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -78,6 +80,11 @@ class Output:
             pass  # the reader, such as head, needs no more, which is not a failed gate
         except OSError as error:
             raise OSError(f"The result is lost: {error}. Name a file for it with --output.") from error
+
+
+def in_json(plain: dict[str, Any]) -> str:
+    """Return plain values as JSON."""
+    return json.dumps(plain, indent=2, allow_nan=False) + "\n"
 
 
 def _require_targets(targets: list[Path], inputs: list[Path]) -> None:

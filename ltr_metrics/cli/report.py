@@ -79,8 +79,8 @@ def report(
         **vars(gate),
         complete=True,
         learning=curves,
-        source=source.description,
-        origins=source.origins,
+        source=inputs.description(),
+        origins=inputs.origins(),
         **metrics.policy(),
     )
     output.write(RENDERERS[output.form](summary))
