@@ -492,10 +492,13 @@ def test_out_of_memory_is_no_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 @needs_posix("names that are not text")
 def test_a_name_that_cannot_be_spelled_is_no_damage(tmp_path: Path) -> None:
-    path = tmp_path / "caf\udce9.csv"  # a byte that is not UTF-8
-    path.write_text("qid,label\n1,1\n")
-    for read in (read_table, lambda path: list(table_batches(path, numbers=["label"])), ltr.load_result):
-        with pytest.raises(ltr.LtrValueError, match=r"name of .*caf\\udce9.csv has characters that utf-8 cannot spell"):
+    for read, ending in (
+        (read_table, "csv"),
+        (lambda path: list(table_batches(path, numbers=["label"])), "csv"),
+        (ltr.load_result, "parquet"),
+    ):
+        path = write(tmp_path, "qid,label\n1,1\n", f"caf\udce9.{ending}")  # a byte that is not UTF-8
+        with pytest.raises(ltr.LtrValueError, match=r"name of .*caf\\udce9\..* has characters that utf-8 cannot spell"):
             read(path)
 
 
