@@ -68,6 +68,12 @@ RENDERERS: dict[str, Callable[[Comparison, Mapping[str, str], GateResult | None]
         "column per metric.",
         "[NAME=]FILE",
     ),
+    lower_is_better=options.model_option(
+        "--lower-is-better",
+        "Take lower values as better in this column of the values of --result, whose name is not a metric here.",
+        "COLUMN",
+        multiple=True,
+    ),
     all_pairs=options.statistics_option(
         "--all-pairs", "Compare every model with every other one, and print how they rank.", is_flag=True
     ),
@@ -81,6 +87,7 @@ RENDERERS: dict[str, Callable[[Comparison, Mapping[str, str], GateResult | None]
 def compare(
     inputs: options.Inputs,
     results: dict[str, str],
+    lower_is_better: tuple[str, ...],
     metrics: options.Metrics,
     comparison: options.Comparison,
     intervals: options.IntervalsOfDifferences,
@@ -124,7 +131,16 @@ def compare(
     check_rules(gating, baseline, comparison.yardsticks, has_segments=bool(metrics.by or results))
     settings = options.settings(comparison, without="baseline") | options.settings(intervals, without="cluster")
     settings |= {"baseline": baseline, "queries": queries, "skill": metrics.skill}
-    compared, origins = _compare(inputs, results, metrics, intervals.cluster, settings)
+    has_csv = any(is_csv(Path(file)) for file in results.values())
+    if not has_csv:
+        options.refuse(("lower_is_better",), "names a column of a CSV file of --result, and there is none.")
+    saved = {name: _read_result(file, metrics.policy(), lower_is_better) for name, file in results.items()}
+    if len(saved) < len(options.model_names()):
+        compared = _compare_models(inputs, saved, metrics, intervals.cluster, settings)
+    else:
+        policy = {} if has_csv else metrics.policy()  # that of CSV describes the values
+        compared = _compare_results(inputs, saved, metrics, settings | policy)
+    origins = inputs.origins() | {name: f"result {file}" for name, file in results.items()}
     result = gate(compared, **vars(gating)) if gating.rules else None
     output.write(RENDERERS[output.form](compared, origins, result))
     return gate_status(result)
@@ -143,37 +159,41 @@ def check_rules(gating: options.Gate, baseline: str | None, yardsticks: Sequence
     read_rules(gating.rules, [name for name in options.model_names() if name != baseline], yardsticks)
 
 
-def _compare(
+def _compare_results(
+    inputs: options.Inputs, saved: dict[str, Evaluation], metrics: options.Metrics, settings: dict[str, Any]
+) -> Comparison:
+    """Compare saved results, without DATA."""
+    if inputs.data:
+        raise LtrValueError("All models are saved results, so DATA are not used. Leave them out.")
+    options.refuse(DATA_OPTIONS, "applies to DATA, but all models are saved results. Leave it out.")
+    first = next(iter(saved))
+    saved = saved | {first: _with_segments(saved[first], metrics.by)}
+    return compare_models(saved, metrics=requested_metrics(metrics), **settings)
+
+
+def _compare_models(
     inputs: options.Inputs,
-    files: dict[str, str],
+    saved: dict[str, Evaluation],
     metrics: options.Metrics,
     cluster: str | None,
     settings: dict[str, Any],
-) -> tuple[Comparison, dict[str, str]]:
-    """Read, evaluate and compare; return the comparison and the origin of each model."""
-    requested, policy = requested_metrics(metrics), metrics.policy()
-    saved = {name: _read_result(file, policy) for name, file in files.items()}
-    origins = {name: f"result {file}" for name, file in files.items()}
-    if len(saved) == len(options.model_names()):
-        if inputs.data:
-            raise LtrValueError("All models are saved results, so DATA are not used. Leave them out.")
-        options.refuse(DATA_OPTIONS, "applies to DATA, but all models are saved results. Leave it out.")
-        first = next(iter(saved))
-        saved[first] = _with_segments(saved[first], metrics.by)
-        is_used = any(is_csv(Path(file)) for file in files.values())
-        return compare_models(saved, metrics=requested, **settings, **({} if is_used else policy)), origins
+) -> Comparison:
+    """Evaluate models, by default with the metrics of the saved results, and compare all of them."""
+    requested = requested_metrics(metrics)
     source = read_source(inputs, by=metrics.by, cluster=cluster)
-    request = resolve(requested if requested is not None or not saved else metrics_of(list(saved.values())), **policy)
+    request = resolve(
+        metrics_of(list(saved.values())) if requested is None and saved else requested, **metrics.policy()
+    )
     results = {}
     for name, scores in source.scores.items():
         with naming(name):
             results[name] = source.queries[name].evaluate_request(scores, request)
     if request.policy.mean_over == "queries":  # other results bring the weights along
         settings = settings | {"query_weight": next(iter(results.values())).weight}
-    return compare_models(results | saved, **settings), inputs.origins() | origins
+    return compare_models(results | saved, **settings)
 
 
-def _read_result(file: str, policy: Mapping[str, Any]) -> Evaluation:
+def _read_result(file: str, policy: Mapping[str, Any], lower_is_better: Sequence[str]) -> Evaluation:
     """Return a saved result, or the values per query of another tool, which ``policy`` describes."""
     if not is_csv(Path(file)):
         try:
@@ -185,7 +205,7 @@ def _read_result(file: str, policy: Mapping[str, Any]) -> Evaluation:
     if "model" in values and values["model"].nunique() == 1:  # as 'evaluate --format csv' writes it
         values = values.drop(columns="model")
     with naming(file):
-        return Evaluation.from_per_query(values, **policy)
+        return Evaluation.from_per_query(values, lower_is_better=lower_is_better, **policy)
 
 
 def _with_segments(result: Evaluation, by: Sequence[str]) -> Evaluation:

@@ -390,6 +390,14 @@ def test_values_of_another_tool_say_which_metric_they_are(run: Run, frame: pd.Da
     assert [row["difference"] for row in as_json(done)["rows"]] == [0, 0]
 
 
+def test_a_column_of_another_tool_has_the_direction_that_is_named(run: Run) -> None:
+    Path("slow.csv").write_text("qid,ms\n1,5\n2,7\n3,9\n")
+    Path("fast.csv").write_text("qid,ms\n1,4\n2,6\n3,9\n")
+    line = "compare --result slow.csv --result fast.csv --n-resamples 100 --format json"
+    rows = [as_json(run(f"{line} {direction}"))["rows"][0] for direction in ("", "--lower-is-better ms")]
+    assert [(row["wins"], row["losses"]) for row in rows] == [(0, 2), (2, 0)]
+
+
 @pytest.mark.parametrize("first", ["--model m=model.txt", "--scores s=1", "--result r=saved.parquet"])
 def test_the_first_model_on_the_command_line_is_the_baseline(run: Run, first: str) -> None:
     models = [first, *({"--model m=model.txt", "--scores s=1", "--result r=saved.parquet"} - {first})]

@@ -43,6 +43,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (path / "by=us.csv").write_text("qid,label,no_relevant,ties\nby=us,1,x,1\nby=us,,x,2\n")
     (path / "ids.csv").write_text("qid,label,s,by\nties='docid',1,1,a\nties='docid',0,2,b\n")
     (path / "own.csv").write_text("qid,ndcg_exp@5,by\n1,1,x\n2,0,x\n")
+    (path / "times.csv").write_text("qid,ms\n1,5\n2,7\n")
     return path
 
 
@@ -120,6 +121,8 @@ BAD = [
     (f"compare {SAVED} --result a=worst.parquet", "--ties worst, .* --ties mean"),
     (f"compare {SAVED} --result a=fewer.parquet", "different queries .* --queries common"),
     (f"compare {SAVED} data.txt --result b=saved.parquet", "so DATA are not used"),
+    (f"compare {SAVED} --result b=saved.parquet --lower-is-better ms", "--lower-is-better names a column of a CSV file"),
+    ("compare --result a=times.csv --result b=times.csv --lower-is-better x", "times.csv: --lower-is-better must name .* Got 'x'"),
     (f"compare {SAVED} --result b=saved.parquet --weight w", "--weight applies to DATA"),
     (f"compare {SAVED} --result b=saved.parquet --ties best", "--ties is not used"),
     (f"compare {SAVED} --result b=saved.parquet --segment device", "--segment device: .* has only n_documents, n_relevant"),
