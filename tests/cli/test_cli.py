@@ -6,7 +6,6 @@ import csv
 import gzip
 import io
 import json
-import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from command import Done, in_process, made_rows, write_files
+from command import Done, in_process
 
 import ltr_metrics as ltr
 from ltr_metrics._rows.plain import plain
@@ -27,28 +26,9 @@ Run = Callable[..., Done]
 COLUMN_OPTIONS = ("sample_weight", "docid", "cluster")
 
 
-@pytest.fixture(scope="module")
-def rows() -> dict[str, Any]:
-    return made_rows()
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory, rows: dict[str, Any]) -> Path:
-    path = tmp_path_factory.mktemp("data")
-    write_files(path, rows)
-    return path
-
-
 @pytest.fixture
-def frame(made: Path) -> pd.DataFrame:
-    return pd.read_parquet(made / "data.parquet")
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], made: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Return a function that runs a command line, given as text, in the folder of the files."""
-    monkeypatch.chdir(made)
-    return lambda line, *more: in_process(capsys, *shlex.split(line), *more)
+def frame(folder: Path) -> pd.DataFrame:
+    return pd.read_parquet(folder / "data.parquet")
 
 
 def as_json(done: Done, status: int = 0) -> Any:
