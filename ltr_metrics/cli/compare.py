@@ -72,15 +72,13 @@ RENDERERS: dict[str, Callable[[Comparison, Mapping[str, str], GateResult | None]
         "--lower-is-better",
         "Take lower values as better in this column of the values of --result, whose name is not a metric here.",
         "COLUMN",
-        multiple=True,
     ),
     all_pairs=options.statistics_option(
-        "--all-pairs", "Compare every model with every other one, and print how they rank.", is_flag=True
+        "--all-pairs", "Compare every model with every other one, and print how they rank."
     ),
     queries=options.statistics_option(
         "--queries",
         "Require that all models have the same queries and judgments, or leave the other queries out.",
-        choices=words.QueriesOfComparison,
         default="same",
     ),
 )

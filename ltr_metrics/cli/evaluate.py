@@ -22,14 +22,12 @@ RENDERERS = {"text": as_text, "json": as_json, "csv": as_per_query_csv, "markdow
     is_sorted=options.data_option(
         "--sorted",
         "Read files batch by batch, even if they are larger than memory. The rows of a query must be adjacent.",
-        is_flag=True,
     ),
     save=options.output_option(
         "--save",
         "Save the values per query of the model NAME as a Parquet table, which 'compare --result' reads. You can leave "
         "out NAME if there is one model.",
         "[NAME=]FILE",
-        multiple=True,
     ),
 )
 def evaluate(

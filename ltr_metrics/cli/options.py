@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import click
 from click.core import ParameterSource
@@ -120,10 +120,14 @@ def subcommand(
             }
             return function(**made, **values)
 
-        options: dict[str, Any] = {}
-        for name in types:
-            options |= {one.name: one for one in fields(types[name])} if name in structures else {name: own[name]}
-        params = [one.metadata["parameter"](name, formats) for name, one in options.items() if name not in without]
+        declared: list[tuple[str, Any, Any]] = []  # the name, the option and the type
+        for name, kind in types.items():
+            if name in structures:
+                hints = get_type_hints(kind)
+                declared += [(one.name, one, hints[one.name]) for one in fields(kind)]
+            else:
+                declared.append((name, own[name], kind))
+        params = [one.metadata["parameter"](name, kind, formats) for name, one, kind in declared if name not in without]
         return Command(function.__name__, callback=run, params=params, help=function.__doc__, short_help=short_help)
 
     return decorate
@@ -137,22 +141,19 @@ def refuse(names: Collection[str], reason: str) -> None:
             raise LtrValueError(f"{option.opts[-1]} {reason}")
 
 
-def _option(
-    section: str, flags: str, text: str, metavar: str | None = None, *, choices: Any = None, **settings: Any
-) -> Any:
-    """Return the field of a structure that an option fills, which may allow only the words of a ``Literal``."""
-    default = settings.get("default")
-    if settings.get("multiple"):
-        default, text = (), f"{text} You can repeat this option."
-    if choices is not None:
-        settings["type"] = click.Choice(get_args(choices))
-    settings |= {"section": section, "help": text, "metavar": metavar, "show_default": default is not None}
+def _option(section: str, flags: str, text: str, metavar: str | None = None, **settings: Any) -> Any:
+    """Return the field of a structure that an option fills, as its type says: once, repeatedly, or as a flag."""
+    settings |= {"section": section, "metavar": metavar, "show_default": "default" in settings}
 
-    def parameter(name: str, formats: Collection[str]) -> Option:
-        more: dict[str, Any] = {"type": click.Choice(list(formats))} if name == "form" else {}
-        return Option([*flags.split(), name], **settings, **more)
+    def parameter(name: str, kind: Any, formats: Collection[str]) -> Option:
+        choices = [one for one in (kind, *get_args(kind)) if get_origin(one) is Literal]
+        many = get_origin(kind) in (tuple, dict)
+        own: dict[str, Any] = {"multiple": many, "is_flag": kind is bool}
+        if choices or name == "form":
+            own["type"] = click.Choice(get_args(choices[0]) if choices else list(formats))
+        return Option([*flags.split(), name], help=text + " You can repeat this option." * many, **own, **settings)
 
-    return field(default=default, metadata={"parameter": parameter})
+    return field(default=settings.get("default"), metadata={"parameter": parameter})
 
 
 model_option, data_option, metric_option, statistics_option, gate_option, output_option = (
@@ -199,11 +200,11 @@ def _number_or_word(_context: click.Context, _parameter: click.Parameter, text: 
         return text
 
 
-def _argument_of_data(name: str, _formats: Collection[str]) -> click.Argument:
+def _argument_of_data(name: str, *_: Any) -> click.Argument:
     return click.Argument([name], nargs=-1, type=DataFile(exists=True, dir_okay=False, path_type=Path))
 
 
-named_models = partial(model_option, multiple=True, callback=_named)
+named_models = partial(model_option, callback=_named)
 
 
 # -- the structures ---------------------------------------------------------------------------------------------------
@@ -227,7 +228,7 @@ class Rows:
         "--n-features", "Set the number of features, in case the LETOR files lack the last ones.", "N", type=COUNT
     )
     zero_based: bool = data_option(
-        "--zero-based", "Read feature numbers of the LETOR files that start at 0 instead of 1.", is_flag=True
+        "--zero-based", "Read feature numbers of the LETOR files that start at 0 instead of 1."
     )
 
     def description(self) -> str:
@@ -260,7 +261,6 @@ class Inputs(Rows):
         "--topics",
         "Keep the topics that the qrels and all runs have (both), or all topics of the qrels, where a topic that a run "
         "lacks has no retrieved documents (qrels).  [default: different topics are an error]",
-        choices=words.Topics,
     )
 
     def description(self) -> str:
@@ -292,13 +292,11 @@ class Metrics:
     metrics_module: Path | None = metric_option(
         "--metrics-module", "Run this Python file, and use its metrics. Only use files that you trust.", type=FILE
     )
-    convention: words.ConventionName | None = metric_option(
+    convention: str | None = metric_option(
         "--convention", f"Compute the metrics as this system does: {CONVENTION_NAMES}.", "NAME"
     )
     ties: words.TiePolicy | None = metric_option(
-        "--ties",
-        "Rank documents with equal scores by this policy.  [default: the policy of the convention]",
-        choices=words.TiePolicy,
+        "--ties", "Rank documents with equal scores by this policy.  [default: the policy of the convention]"
     )
     no_relevant: Any = metric_option(
         "--no-relevant",
@@ -313,13 +311,11 @@ class Metrics:
         "Evaluate each segment as well: the queries with equal values in this column of the table, or with similar "
         "counts of documents (n_documents) or relevant documents (n_relevant).",
         "COLUMN",
-        multiple=True,
     )
     skill: bool = metric_option(
         "--skill",
         "Add the value of a random order (chance), that of the ideal order, and the skill: 0 for a random order, 1 for "
         "the ideal one.",
-        is_flag=True,
     )
 
     def policy(self) -> dict[str, Any]:
@@ -341,7 +337,6 @@ class Intervals:
     interval: words.Interval = statistics_option(
         "--interval",
         "Compute intervals with a bootstrap over queries, with Student's t, or with the wider of both at each end.",
-        choices=words.Interval,
         default="wider",
     )
     n_resamples: int = statistics_option(
@@ -376,21 +371,16 @@ class Comparison:
         "--yardstick",
         "Compare and show this model, such as BM25, but count it in no correction, and apply no rule to it.",
         "NAME",
-        multiple=True,
     )
     test: words.Test = statistics_option(
-        "--test", "Compute p-values with this paired, two-sided test.", choices=words.Test, default="randomization"
+        "--test", "Compute p-values with this paired, two-sided test.", default="randomization"
     )
     correction: words.Correction = statistics_option(
-        "--correction",
-        "Correct the p-values for multiple comparisons by this method.",
-        choices=words.Correction,
-        default="holm",
+        "--correction", "Correct the p-values for multiple comparisons by this method.", default="holm"
     )
     correction_over: words.CorrectionOver = statistics_option(
         "--correction-over",
         "Correct over the models of each metric (models), or over all models and metrics together (all).",
-        choices=words.CorrectionOver,
         default="models",
     )
     power: float = statistics_option(
@@ -418,11 +408,8 @@ class Gate:
         "0.6' is about the model's own mean. 'share(ndcg@10 < -0.1) < 5%' requires that the exact interval of the "
         "share of queries that lose more than 0.1 is below 5%. 'new: RULE' applies to the model new only.",
         "RULE",
-        multiple=True,
     )
-    each_segment: bool = gate_option(
-        "--gate-each-segment", "Apply each rule to each segment of --segment as well.", is_flag=True
-    )
+    each_segment: bool = gate_option("--gate-each-segment", "Apply each rule to each segment of --segment as well.")
     looks: int = gate_option(
         "--looks", "Widen the intervals for so many runs, if a single pass decides.", "N", type=COUNT, default=1
     )
@@ -430,7 +417,6 @@ class Gate:
         "--family",
         "Widen the intervals so that each PASS holds for whichever candidate you pick, or let only the whole gate "
         "count (one).",
-        choices=words.FamilyOfGate,
         default="candidates",
     )
 

@@ -39,7 +39,7 @@ class Output:
         "-o --output", "Write the result to this file, which is replaced.", "FILE", type=options.OUTPUT_FILE
     )
     is_spreadsheet_safe: bool = options.output_option(
-        "--spreadsheet-safe", "Put an apostrophe before text in CSV that a spreadsheet would run.", is_flag=True
+        "--spreadsheet-safe", "Put an apostrophe before text in CSV that a spreadsheet would run."
     )
 
     def checked(self, formats: Collection[str], inputs: Iterable[Path], *others: Path) -> Output:
