@@ -30,7 +30,7 @@ GATE_FAILED = 1
 
 @dataclass(frozen=True)
 class Output:
-    """The format of the result, and the file that it is written to; None is standard output."""
+    """The format of the result, which `checked` completes, and its file; None is standard output."""
 
     form: str = options.output_option(
         "--format", "Write the result in this format.  [default: the ending of --output, or text]"

@@ -83,7 +83,9 @@ def test_a_saved_result_has_any_name_and_csv_is_named_as_such(tmp_path: Path) ->
     result.save(path)
     assert ltr.load_result(path).mean == result.mean
     result.to_pandas().to_csv(path, index=False)
-    with pytest.raises(ltr.LtrValueError, match=r"r.csv is a CSV file, .* Evaluation.from_per_query.* compare --result"):
+    with pytest.raises(
+        ltr.LtrValueError, match=r"r.csv is a CSV file, .* Evaluation.from_per_query.* compare --result"
+    ):
         ltr.load_result(path)
 
 
