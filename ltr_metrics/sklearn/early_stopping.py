@@ -27,24 +27,18 @@ class Conflicts(NamedTuple):
 
 
 def fit_with_early_stopping(
-    steps: Steps,
-    training: Training,
-    metrics: HostMetrics,
-    *,
-    rounds: int,
-    min_delta: float,
-    fraction: float,
-    random_state: Any,
+    ranker: Any, steps: Steps, training: Training, metrics: HostMetrics
 ) -> tuple[int, AnyArray]:
-    """Fit the estimator and the steps before it on the queries that are not held out.
+    """Fit the estimator and the steps before it on the queries that are not held out, as a `QueryRanker` is set.
 
     Return the number of rounds that its predictions use, and the held-out queries.
     """
-    rounds = require_count("early_stopping_rounds", rounds, note=", or None to train for all rounds")
-    min_delta = require_min_delta(min_delta)
-    require_fraction("validation_fraction", fraction, 0.1)
+    note = ", or None to train for all rounds"
+    rounds = require_count("early_stopping_rounds", ranker.early_stopping_rounds, note=note)
+    min_delta = require_min_delta(ranker.min_delta)
+    fraction = require_fraction("validation_fraction", ranker.validation_fraction, 0.1)
     of_host = _stopping_of(steps.last)
-    is_held_out = _draw_held_out(len(training.ids), fraction, random_state)
+    is_held_out = _draw_held_out(len(training.ids), fraction, ranker.random_state)
     rest = steps.fit_transform(training.of_queries(~is_held_out))
     held_out = training.of_queries(is_held_out)
     held_out = held_out.with_features(steps.transform(held_out.rows["X"]))

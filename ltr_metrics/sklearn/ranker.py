@@ -256,15 +256,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             scorer = self._scorer()
             columns = read_columns(X, scorer.columns, "The metric of QueryRanker")
             training = Training.of(rows, fit_params, grouping, columns)
-            self.n_rounds_, self.validation_qid_ = fit_with_early_stopping(
-                steps,
-                training,
-                scorer.metrics,
-                rounds=self.early_stopping_rounds,
-                min_delta=self.min_delta,
-                fraction=self.validation_fraction,
-                random_state=self.random_state,
-            )
+            self.n_rounds_, self.validation_qid_ = fit_with_early_stopping(self, steps, training, scorer.metrics)
         self.estimator_ = estimator
         self.queries_ = Extents.of(grouping, labels, from_X=qid is None)
         return self
