@@ -113,6 +113,7 @@ class LabelledQueries(GroupedRows):
         self.cluster: IntArray | None = None if self.cluster_labels is None else self.cluster_labels[1]
 
         self.has_ids = qid is not None
+        self.warns_of_labels = True
         self.may_be_swapped = True  # until the first scores have been compared with the labels
         shared = (self.qid, self.sizes, self.n_documents, self.grades, self.grade_index, self.weight, self.cluster)
         for array in shared:
@@ -159,16 +160,13 @@ class LabelledQueries(GroupedRows):
 
     # -- grades ----------------------------------------------------------------------------------
 
-    def count_by_query(self, is_counted: BoolArray, *, ranked: bool = False) -> IntArray:
-        """Count the documents of each query, or those with a rank, whose grade has a flag."""
-        return self._count(is_counted.tobytes(), ranked and self.retrieved is not None)
+    def count_by_query(self, is_counted: BoolArray) -> IntArray:
+        """Count the documents of each query, ranked or not, whose grade has a flag."""
+        return self._count(is_counted.tobytes())
 
     @cached
-    def _count(self, flags: bytes, ranked: bool) -> IntArray:
-        is_counted = has_flag(self.grade_index, np.frombuffer(flags, dtype=np.bool_))
-        if ranked and self.retrieved is not None:
-            is_counted &= self.retrieved
-        count: IntArray = self.sum_by_query(is_counted)
+    def _count(self, flags: bytes) -> IntArray:
+        count: IntArray = self.sum_by_query(has_flag(self.grade_index, np.frombuffer(flags, dtype=np.bool_)))
         count.setflags(write=False)
         return count
 
@@ -244,6 +242,10 @@ class LabelledQueries(GroupedRows):
                     "warnings.filterwarnings('ignore', category=ltr_metrics.LtrWarning)."
                 ),
             )
+
+    def give_no_warnings(self) -> None:
+        """Give no warnings of labels and scores: these are a part of the queries, too small to tell."""
+        self.warns_of_labels = self.may_be_swapped = False
 
     def refuse_nan_scores(self, scores: AnyArray, name: str = Y_SCORE) -> None:
         """Raise an error if the score of a ranked row is NaN; ``name`` is what messages call the scores."""
