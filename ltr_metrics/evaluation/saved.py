@@ -22,8 +22,9 @@ from ltr_metrics._rows.ids import id_texts
 from ltr_metrics._rows.plain import plain_id
 from ltr_metrics.errors import LtrValueError, import_extra
 from ltr_metrics.evaluation.fingerprint import Fingerprint
-from ltr_metrics.evaluation.result import CHANCE, IDEAL, Evaluation
+from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.evaluation.skill import SkillScale
+from ltr_metrics.evaluation.values_table import CHANCE, IDEAL
 from ltr_metrics.io import write_whole
 from ltr_metrics.io.files import naming
 from ltr_metrics.metrics.requests import Policy
