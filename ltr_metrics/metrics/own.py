@@ -17,13 +17,13 @@ from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
-from ltr_metrics._ranks.declared import Declared, Kind
 from ltr_metrics._ranks.ranking import Ranking
 from ltr_metrics._rows.checks import FloatArray, require_option
 from ltr_metrics._rows.queries import LabelledQueries
 from ltr_metrics.errors import Argument, LtrTypeError, LtrValueError, naming, one_line
 from ltr_metrics.metrics.all_metrics import BY_NAME, METRICS
 from ltr_metrics.metrics.base import Metric, RankMetric, is_own, spell
+from ltr_metrics.metrics.declared import Declared, Kind
 from ltr_metrics.metrics.other_names import other_name_hint
 
 DECLARATIONS = ("KIND", "sums", "values", *get_args(Declared))  # what a class can say of its values

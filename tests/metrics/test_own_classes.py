@@ -20,9 +20,9 @@ from profiles import examples
 from strategies import Data, data
 
 import ltr_metrics as ltr
-from ltr_metrics._ranks.declared import Declared, Kind
 from ltr_metrics.counterfactual import ClickMetric
 from ltr_metrics.metrics import METRICS, ideal_sums
+from ltr_metrics.metrics.declared import Declared, Kind
 
 # -- the formulas, piece by piece ------------------------------------------------------------------
 
