@@ -74,23 +74,8 @@ class QMeasure(GainMetric, BinaryMetric, RankMetric):
         super().check(queries)
         refuse_falling(self, queries, self.declared("by_grade", queries), "Choose a gain that rises with the grade.")
 
-    def relevant_gains(self, queries: LabelledQueries) -> FloatArray:
-        """Return the gain of each distinct grade, 0 for those that are not relevant.
-
-        Parameters
-        ----------
-        queries : Queries
-            The labels of all queries.
-
-        Returns
-        -------
-        ndarray of float64 of shape (n_grades,)
-            At least 0, in ascending order of the grades.
-        """
-        return np.where(self.declared("relevant", queries), self.declared("gains", queries), 0.0)
-
     def by_grade(self, queries: LabelledQueries) -> FloatArray:
-        return np.where(self.declared("relevant", queries), 1 + self.beta * self.relevant_gains(queries), 0.0)
+        return np.where(self.declared("relevant", queries), 1 + self.beta * self.declared("gains", queries), 0.0)
 
     def by_rank(self, queries: LabelledQueries, depth: int) -> FloatArray:
         """Return i + beta cg*(i) at the ranks i = 1, 2, ... of each query, query after query."""
