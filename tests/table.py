@@ -135,6 +135,6 @@ TABLE = (
     Entry(SumOf, "sum_of", {"column": "margin"}, column="margin"),
     Entry(PairAccuracy, "pair_accuracy", cutoffs=(), **ONE),
     Entry(PairAccuracy, "pair_accuracy", {"tied": 0, "average": "micro"}, cutoffs=()),
-    Entry(Kendall, "kendall", cutoffs=()),
-    Entry(Spearman, "spearman", cutoffs=()),
+    Entry(Kendall, "kendall", cutoffs=(), **ONE),
+    Entry(Spearman, "spearman", cutoffs=(), **ONE),
 )
