@@ -63,6 +63,27 @@ class Entry:
         """Parameters of the function in `reference.py`."""
         return {name: value for name, value in self.parameters.items() if name != "column"}
 
+    def value(
+        self,
+        of: Any,
+        y: np.ndarray,
+        score: np.ndarray,
+        columns: dict[str, np.ndarray],
+        retrieved: np.ndarray,
+        **options: Any,
+    ) -> Any:
+        """Return the value of one query by `reference` or by `exact`, with a cutoff and a tie policy."""
+        return of.value(
+            self.reference,
+            self.labels(y).tolist(),
+            score.tolist(),
+            retrieved=retrieved.tolist(),
+            column=None if self.column is None else columns[self.column].astype(float).tolist(),
+            judged=columns["judged"].tolist() if self.reads_judged else None,
+            **self.formula(),
+            **options,
+        )
+
     def __str__(self) -> str:
         return f"{self.cls.__name__}{self.parameters or ''}{'' if None in self.cutoffs else '@'}"
 

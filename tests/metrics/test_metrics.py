@@ -52,17 +52,8 @@ def evaluate(
 
 def expected(d: Data, entry: Entry, k: int | None, ties: str, retrieved: np.ndarray) -> list[float]:
     def of_query(rows: slice) -> float:
-        return reference.value(
-            entry.reference,
-            entry.labels(d.y)[rows].tolist(),
-            d.score[rows].tolist(),
-            k=k,
-            ties=ties,
-            retrieved=retrieved[rows].tolist(),
-            column=None if entry.column is None else d.columns[entry.column][rows].tolist(),
-            judged=d.columns["judged"][rows].tolist() if entry.reads_judged else None,
-            **entry.formula(),
-        )
+        columns = {name: column[rows] for name, column in d.columns.items()}
+        return entry.value(reference, d.y[rows], d.score[rows], columns, retrieved[rows], k=k, ties=ties)
 
     return [of_query(slice(end - n, end)) for end, n in zip(np.cumsum(d.group), d.group, strict=True)]
 

@@ -301,11 +301,7 @@ GRADES = {"by_grade": lambda self, q: q.grades}
             {"KIND": "precisions", "by_rank": lambda self, q, depth: np.arange(depth), **GRADES},
             "by_rank must be above 0 for KIND='precisions', which divides by it. Got 0",
         ),
-        (
-            ltr.RankMetric,
-            {"KIND": "cascade", **GRADES},
-            "by_grade must hold probabilities.* Got 3 for grade 3",
-        ),
+        (ltr.RankMetric, {"KIND": "cascade", **GRADES}, "by_grade must hold probabilities.* Got 3 for grade 3"),
         (
             ltr.RankMetric,
             {"KIND": "cascade", "by_grade": lambda self, q: -q.grades / 9},
