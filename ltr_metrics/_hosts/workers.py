@@ -19,7 +19,7 @@ from ltr_metrics._rows.checks import AnyArray, BoolArray, FloatArray
 from ltr_metrics.errors import LtrError, LtrValueError, naming
 from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.evaluation.means import refuse_undefined_means
-from ltr_metrics.evaluation.parts import check_labels, check_without_warnings
+from ltr_metrics.evaluation.parts import check_labels
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.logs.training_log import PerQueryLog
 from ltr_metrics.metrics.requests import Request
@@ -73,7 +73,7 @@ def mean_over_workers(
             )
         part = part_of_worker()
         if part.queries is not None:
-            check_without_warnings(part.queries, plan.request)
+            part.queries.give_no_warnings()
             result = plan.evaluate(part.queries, part.scores)
     except Exception as caught:  # of any kind: the other workers wait
         error = caught
