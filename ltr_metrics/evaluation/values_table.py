@@ -49,7 +49,8 @@ def fields_of_table(
     asked = {name: request.asked[in_lower_case(name)] for name in known}
     names = _names(list(columns), asked, request)
     if unknown := [name for name in lower_is_better if name not in columns or name in asked]:
-        raise LtrKeyError(f"lower_is_better must name columns that are not metrics here. Got {unknown[0]!r}.")
+        reason = f" must name columns that are not metrics here. Got {unknown[0]!r}."
+        raise LtrKeyError(Argument("lower_is_better"), reason)
     of_names = zip(names, columns.items(), strict=True)
     values = {name: _numbers(column, key, qid) for name, (key, column) in of_names}
     if weight is None:
