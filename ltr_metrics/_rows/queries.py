@@ -175,10 +175,10 @@ class LabelledQueries(GroupedRows):
         values = with_padding_value(by_grade)[self.grade_index]
         return np.asarray(np.maximum.reduceat(values if self.order is None else values[self.order], self.starts))
 
-    def first_row_of_grade(self, grade: float) -> str:
-        """Return the name of the first row with a grade, for messages about this grade."""
-        index = int(np.searchsorted(self.grades, grade)) + 1
-        return self.where(int(np.flatnonzero(self.grade_index == index)[0]))
+    def first_of(self, flags: BoolArray) -> str:
+        """Return the lowest grade that has a flag and its first row, in words such as '5 at row 2 (query 1)'."""
+        index = int(flags.argmax())
+        return f"{self.grades[index]:g} at {self.where(int(np.flatnonzero(self.grade_index == index + 1)[0]))}"
 
     # -- scores of these rows --------------------------------------------------------------------
 

@@ -294,7 +294,7 @@ GRADES = {"by_grade": lambda self, q: q.grades}
         (
             ltr.RankMetric,
             {"KIND": "precisions", "by_grade": lambda self, q: q.grades - 1},
-            r"OwnRankMetric\.by_grade must be at least 0 .* Got -1 for grade 0, first at row 1 \(query 0\)",
+            r"OwnRankMetric\.by_grade must be at least 0 .* Got -1 for grade 0 at row 1 \(query 0\)",
         ),
         (
             ltr.RankMetric,
