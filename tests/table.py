@@ -123,7 +123,7 @@ TABLE = (
     Entry(MAP, "map", {"rel": 2}, **ONE),
     Entry(MAP, "map", {"rel": "binary"}, highest=1, **ONE),
     Entry(InterpolatedPrecision, "iprec", cutoffs=(), **ONE),
-    Entry(InterpolatedPrecision, "iprec", {"recall": 0.7, "rel": 2, "rounding": "nearest"}, cutoffs=(), **ONE),
+    Entry(InterpolatedPrecision, "iprec", {"recall": 0.5, "rel": 2, "rounding": "nearest"}, cutoffs=(), **ONE),
     Entry(InterpolatedPrecision, "iprec", {"recall": (0.0, 0.3, 0.5), "rounding": "truncated"}, cutoffs=(), **ONE),
     Entry(Bpref, "bpref", cutoffs=(), reads_judged=True, **ONE),
     Entry(Bpref, "bpref", {"rel": 2}, cutoffs=(), reads_judged=True, **ONE),

@@ -105,6 +105,7 @@ def test_document_ids_are_the_order_of_rows_in_descending_order_of_id(entries: l
 
 @of_one_call([entry for entry in TABLE if entry.perfect_is_one])
 @given(d=data(max_documents=30))
+@example(d=random_data(0))
 @examples(20)
 def test_a_perfect_ranking_scores_exactly_one_where_normalised(entries: list[Entry], d: Data) -> None:
     for name, value in evaluate(entries, dataclasses.replace(d, score=d.y)).per_query.items():
