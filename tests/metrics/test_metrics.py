@@ -55,7 +55,7 @@ def expected(d: Data, entry: Entry, k: int | None, ties: str, retrieved: np.ndar
         columns = {name: column[rows] for name, column in d.columns.items()}
         return entry.value(reference, d.y[rows], d.score[rows], columns, retrieved[rows], k=k, ties=ties)
 
-    return [of_query(slice(end - n, end)) for end, n in zip(np.cumsum(d.group), d.group, strict=True)]
+    return list(map(of_query, d.rows()))
 
 
 def test_every_metric_and_parameter_value_is_in_the_table() -> None:
