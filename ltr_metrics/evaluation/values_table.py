@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ltr_metrics._rows.checks import AnyArray, FloatArray, as_numbers, named_columns
-from ltr_metrics._rows.grouping import require_ids
+from ltr_metrics._rows.id_columns import require_ids
 from ltr_metrics._rows.ids import positions_without_repetition
 from ltr_metrics._rows.words import ConventionName
 from ltr_metrics.errors import Argument, LtrKeyError, LtrValueError, warn

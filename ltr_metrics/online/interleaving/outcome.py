@@ -11,7 +11,7 @@ from typing import Any, get_args
 import numpy as np
 
 from ltr_metrics._rows.checks import FloatArray, IntArray, require_confidence, require_option
-from ltr_metrics._rows.grouping import label_codes
+from ltr_metrics._rows.id_columns import label_codes
 from ltr_metrics._rows.per_query import warn_of_words_for_missing
 from ltr_metrics._rows.plain import DataFrame, plain, to_dataframe
 from ltr_metrics._rows.words import OutcomeBy
