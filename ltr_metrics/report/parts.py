@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ltr_metrics.errors import one_line
-from ltr_metrics.evaluation.tables import Part, Table
+from ltr_metrics.evaluation.tables import Table, TableOrText
 
 WIDTH, MARGIN = 150, 5  # of a drawing in a table, in pixels
 
@@ -83,11 +83,11 @@ class Pair(NamedTuple):
 
 
 PagePart = (
-    Part | Line | Fold | Pair | Figure | dict[str, str]
+    TableOrText | Line | Fold | Pair | Figure | dict[str, str]
 )  # a dict has the meanings of terms, which only the page explains
 
 
-def printed(parts: Iterable[PagePart]) -> Iterator[Part]:
+def printed(parts: Iterable[PagePart]) -> Iterator[TableOrText]:
     """Yield the tables and texts of the formats without a page."""
     for part in parts:
         if isinstance(part, Line):

@@ -98,14 +98,14 @@ def test_whole_numbers_come_first_and_other_ids_as_text() -> None:
 )
 def test_ids_stay_apart(ids: Any, tmp_path: Path) -> None:
     result = ltr.evaluate([1, 0, 1, 0, 1, 0], range(6), qid=[*ids, *ids], metrics="mrr")
-    assert result.n_queries == len(set(result.plain_qid)) == 3
+    assert result.n_queries == len(set(result.json_qid)) == 3
     assert result.n_documents.tolist() == [2, 2, 2]
     assert ltr.evaluate([1, 0, 1], range(3), qid=ids, metrics="mrr").n_queries == 3
     result.save(tmp_path / "saved")
-    back = ltr.load_result(tmp_path / "saved").plain_qid
-    as_text = list(map(str, result.plain_qid))
+    back = ltr.load_result(tmp_path / "saved").json_qid
+    as_text = list(map(str, result.json_qid))
     assert list(map(str, back)) == as_text
-    assert result.qid.dtype == object or list(map(type, back)) == list(map(type, result.plain_qid))
+    assert result.qid.dtype == object or list(map(type, back)) == list(map(type, result.json_qid))
     qrels = {one: {"d": 1} for one in ids}
     assert ltr.from_qrels(qrels, qrels).qid.tolist() == as_text
 
