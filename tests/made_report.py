@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 import ltr_metrics as ltr
-from ltr_metrics.interleaving import ClickModel
 from ltr_metrics.logs.training_log import Round
 from ltr_metrics.metrics.requests import resolve
 from ltr_metrics.report import Report, summarize
@@ -66,14 +65,6 @@ def made_report(
         source=source,
         origins={name: f"/runs/{name}.txt" for name in models},
     )
-
-
-def online_report(weights: Mapping[str, float], **online: Any) -> Report:
-    """Return a report with simulated users on models, which add a feature of noise by weight to a good one."""
-    X, y, qid = ltr.make_ranking(n_queries=60, documents=8, n_features=3, random_state=0)
-    scores = {name: X[:, 0] + weight * X[:, 2] for name, weight in weights.items()}
-    options = {"method": "team_draft", "clicks": ClickModel.perfect(grades=5), "impressions": 2000} | online
-    return summarize(ltr.Queries(y, qid=qid), scores, ["map"], online=options)
 
 
 def small_report() -> Report:

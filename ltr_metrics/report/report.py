@@ -26,7 +26,6 @@ from ltr_metrics.evaluation.saved import versions
 from ltr_metrics.logs.learning import LearningCurve
 from ltr_metrics.metrics.base import RankMetric
 from ltr_metrics.metrics.requests import Metrics, Request, resolve
-from ltr_metrics.report.online import Online
 from ltr_metrics.report.plots.lines import MetricOverKDisplay
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -51,8 +50,6 @@ class Report:
         The checks of the rules, if there are rules.
     intervals : dict of str to Intervals
         The intervals of each model's means, if they were requested.
-    online : Online or None
-        The outcome of the simulated users, if they were requested.
     audit : Audit or None
         Ties and judged shares; with the next four only in a complete report.
     changes : list of dict
@@ -88,7 +85,6 @@ class Report:
     comparison: Comparison | None = None
     gate: GateResult | None = None
     intervals: dict[str, Intervals] = field(default_factory=dict)
-    online: Online | None = None
     audit: Audit | None = None
     changes: list[dict[str, Any]] = field(default_factory=list)
     churn: dict[str, Churn] = field(default_factory=dict)
@@ -174,7 +170,6 @@ class Report:
             "comparison": self.comparison,
             "leaderboard": None if self.leaderboard is None else self.leaderboard.rows,
             "gate": self.gate,
-            "online": self.online,
             "changes": self.changes,
             "rankings": self.rankings(),
             "audit": self.audit,
@@ -200,7 +195,6 @@ def summarize(
     skill: bool = False,
     learning: Mapping[str, Sequence[LearningCurve]] | None = None,
     intervals_of_means: Mapping[str, Any] | None = None,
-    online: Mapping[str, Any] | None = None,
     k: int = 10,
     source: str = "",
     origins: Mapping[str, str] | None = None,
@@ -241,10 +235,6 @@ def summarize(
     intervals_of_means : mapping, optional
         Add the standard error and the confidence interval of each mean. The mapping has options of
         `ltr_metrics.intervals`, and may be empty. Clusters are those of ``queries``.
-    online : mapping, optional
-        Predict by simulation which model users prefer. The mapping has options of
-        `ltr_metrics.interleaving.simulate`, at least ``method`` and ``clicks``. ``ties`` defaults
-        to ``"random"``. This needs two or more models that rank the same rows.
     k : int, default 10
         Cutoff of churn, rank changes and the share of judged documents.
     source : str, optional
@@ -289,8 +279,6 @@ def summarize(
     request = resolve(metrics, **options)
     by_model = dict.fromkeys(scores, queries) if isinstance(queries, Queries) else queries
     first = by_model[next(iter(scores))]
-    # The simulation goes first, since it can still reject its options and the grades.
-    simulated = None if online is None else Online.simulate(by_model, scores, online)
     evaluations, estimates = {}, {}
     for name, column in scores.items():
         with naming(name):
@@ -323,7 +311,6 @@ def summarize(
         if comparison is not None and rules
         else None,
         intervals=estimates,
-        online=None if simulated is None else replace(simulated, evaluations=evaluations),
         learning={name: list(of) for name, of in (learning or {}).items()},
         source=source,
         origins=dict(origins or {}),

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made_report import EVIL, SCRIPT, made_report, online_report, small_report
+from made_report import EVIL, SCRIPT, made_report, small_report
 from selenium import webdriver
 from selenium.common.exceptions import NoAlertPresentException
 from selenium.webdriver.chrome.service import Service
@@ -55,7 +55,6 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "evil": made_report(models=EVIL[:4], qid=EVIL, labels=EVIL[:4], source=EVIL[8], weighted=True),
         "small": small_report(),
         "large": made_report(n_queries=N_QUERIES, metrics=METRICS),
-        "online": online_report({name: i for i, name in enumerate(EVIL[:4])} | {EVIL[8]: -9}),
     }
     for name, report in reports.items():
         (folder / f"{name}.html").write_text(as_html(report), encoding="utf-8")
@@ -181,7 +180,7 @@ def test_markup_in_names_is_text(browser: webdriver.Chrome, pages: dict[str, Pat
 
 
 @pytest.mark.parametrize("width", [360, 1400])
-@pytest.mark.parametrize("name", ["evil", "large", "online"])
+@pytest.mark.parametrize("name", ["evil", "large"])
 def test_the_page_never_scrolls_sideways(
     browser: webdriver.Chrome, pages: dict[str, Path], name: str, width: int
 ) -> None:

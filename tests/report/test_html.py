@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from made_report import EVIL, METRICS, MODELS, SCRIPT, made_report, online_report, small_report
+from made_report import EVIL, METRICS, MODELS, SCRIPT, made_report, small_report
 
 import ltr_metrics as ltr
 from ltr_metrics.report import Report, as_html, as_text, summarize
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.integration
 
 VOID = {"meta", "link", "br", "img", "input"}
 SECTIONS = (
-    *("verdict", "leaderboard", "figures", "means", "online", "segments", "changes", "rankings", "audit", "learning"),
+    *("verdict", "leaderboard", "figures", "means", "segments", "changes", "rankings", "audit", "learning"),
     *("queries", "how"),
 )
 
@@ -89,22 +89,19 @@ def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ltr_metrics.report.figures.figures_of", lambda report: [])
 
 
-@pytest.fixture(scope="module", params=["offline", "online"])
-def evil(request: pytest.FixtureRequest) -> str:
+@pytest.fixture(scope="module")
+def evil() -> str:
     """A page in which all names from outside would like to be markup; the browser opens one with figures."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("ltr_metrics.report.figures.figures_of", lambda report: [])
-        if request.param == "online":
-            return as_html(online_report(dict.fromkeys([*EVIL, "bm25"], 0)))
         return as_html(
             made_report(models=EVIL, qid=EVIL, labels=EVIL, source=" ".join(EVIL), weighted=True, metrics=["map"])
         )
 
 
 def test_each_section_is_there_and_in_the_contents(page: Page) -> None:
-    sections = [name for name in SECTIONS if name != "online"]
-    assert [name for name in page.all("id") if name in SECTIONS] == sections
-    assert [link for link in page.all("href") if link[1:] in SECTIONS] == [f"#{name}" for name in sections]
+    assert [name for name in page.all("id") if name in SECTIONS] == list(SECTIONS)
+    assert [link for link in page.all("href") if link[1:] in SECTIONS] == [f"#{name}" for name in SECTIONS]
     assert page.title == "Ranking report: lightgbm, xgboost against bm25"
 
 
