@@ -1,32 +1,15 @@
-"""What a section consists of besides tables and text, and what only the page shows of a cell."""
+"""What a section consists of besides tables and text."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ltr_metrics.errors import one_line
-from ltr_metrics.evaluation.tables import Part, Table
+from ltr_metrics.evaluation.tables import Cell, Drawing, Part, Table, Words
 
 WIDTH, MARGIN = 150, 5  # of a drawing in a table, in pixels
-
-
-class Cell(str):
-    """Text that the page colours by a CSS class or a depth of shade, and shows with a drawing or a line below."""
-
-    css: str
-    mark: str
-    below: tuple[str, ...]
-    depth: float
-
-    def __new__(  # noqa: PYI034  (no class inherits it)
-        cls, text: str, css: str = "", *, mark: str = "", below: tuple[str, ...] = (), depth: float = 0
-    ) -> Cell:
-        """Return the text with its attributes."""
-        cell = super().__new__(cls, text)
-        cell.css, cell.mark, cell.below, cell.depth = css, mark, below, depth
-        return cell
 
 
 @dataclass(frozen=True)
@@ -61,9 +44,9 @@ class Figure:
 
 
 class Line(NamedTuple):
-    """A paragraph of plain text and cells."""
+    """A paragraph of plain text and words in a class of their own."""
 
-    pieces: Sequence[str]
+    pieces: Sequence[str | Words]
     css: str = "line"
 
 
@@ -91,7 +74,7 @@ def printed(parts: Iterable[PagePart]) -> Iterator[Part]:
     """Yield the tables and texts of the formats without a page."""
     for part in parts:
         if isinstance(part, Line):
-            yield "".join(map(one_line, part.pieces))
+            yield "".join(one_line(piece if isinstance(piece, str) else piece.text) for piece in part.pieces)
         elif isinstance(part, Pair):
             yield from part.tables
         elif isinstance(part, Fold):
@@ -102,10 +85,12 @@ def printed(parts: Iterable[PagePart]) -> Iterator[Part]:
             yield part
 
 
-def with_cells(table: Table, column: str, attributes: Iterable[Mapping[str, Any]]) -> Table:
-    """Return the table with attributes for the cells of a column."""
+def with_cells(table: Table, column: str, changes: Iterable[tuple[str, Sequence[Drawing]]]) -> Table:
+    """Return the table with classes and drawings in the cells of a column."""
     i = table.header.index(column)
-    rows = [[*row[:i], Cell(row[i], **of), *row[i + 1 :]] for row, of in zip(table.rows, attributes, strict=True)]
+    rows = [
+        [*row[:i], Cell(str(row[i]), *change), *row[i + 1 :]] for row, change in zip(table.rows, changes, strict=True)
+    ]
     return table._replace(rows=rows)
 
 
@@ -121,33 +106,9 @@ class Axis:
         share = (value - self.low) / (self.high - self.low) if self.high > self.low else 0.5
         return round(MARGIN + share * (WIDTH - 2 * MARGIN), 1)
 
-
-def interval_mark(row: Any, axis: Axis, css: str) -> str:
-    """Draw a difference with its interval, and a dashed line at 0."""
-    if row.ci_low != row.ci_low:
-        return ""
-    zero, low, high, middle = map(axis.x, (0, row.ci_low, row.ci_high, row.difference))
-    return _svg(
-        css,
-        f'<line class="zero" x1="{zero}" x2="{zero}" y1="0" y2="16"/>'
-        f'<line x1="{low}" x2="{high}" y1="8" y2="8"/><circle cx="{middle}" cy="8" r="3.5"/>',
-    )
-
-
-def spread_mark(mean: float, quantiles: Sequence[float], axis: Axis) -> str:
-    """Draw five quantiles as a line, a box and a tick, and the mean as a point."""
-    if mean != mean:
-        return ""
-    q5, q25, median, q75, q95 = map(axis.x, quantiles)
-    return _svg(
-        "spread",
-        f'<line x1="{q5}" x2="{q95}" y1="8" y2="8"/>'
-        f'<rect x="{q25}" width="{max(q75 - q25, 1):.1f}" y="3.5" height="9"/>'
-        f'<line class="median" x1="{median}" x2="{median}" y1="2" y2="14"/>'
-        f'<circle cx="{axis.x(mean)}" cy="8" r="3"/>',
-    )
-
-
-def _svg(css: str, shapes: str) -> str:
-    size = f'viewBox="0 0 {WIDTH} 16" width="{WIDTH}" height="16"'
-    return f'<svg class="mark {css}" {size} aria-hidden="true">{shapes}</svg>'
+    def draw(self, macro: str, css: str, **values: float) -> list[Drawing]:
+        """Return the drawing of some values on this axis; none if one is missing."""
+        if any(value != value for value in values.values()):
+            return []
+        x = {name: self.x(value) for name, value in values.items()}
+        return [Drawing(macro, {"width": WIDTH, "css": css, **x})]

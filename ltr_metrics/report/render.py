@@ -20,7 +20,7 @@ from ltr_metrics.report.csv import in_csv
 from ltr_metrics.report.parts import printed
 from ltr_metrics.report.query_table import query_table
 from ltr_metrics.report.report import Report
-from ltr_metrics.report.sections import TOOLTIPS, facts_of, sections_of, settings_of
+from ltr_metrics.report.sections import facts_of, sections_of, settings_of
 
 
 def as_text(report: Report) -> str:
@@ -247,6 +247,8 @@ def as_html(report: Report) -> str:
     page = jinja.Environment(
         loader=loader, autoescape=True, undefined=jinja.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
+    page.filters["html"] = lambda part, draw: markup(tables.as_html(part, lambda one: str(draw[one.macro](one.values))))
+    page.filters["words"] = lambda words: markup(tables.words_as_html(words))
     style, script = (loader.get_source(page, name)[0].replace("\r\n", "\n") for name in ("style.css", "table.js"))
     queries = query_table(report)
     data = json.dumps(queries, separators=(",", ":"), allow_nan=False)  # ASCII, so no U+2028 either
@@ -256,7 +258,6 @@ def as_html(report: Report) -> str:
         facts=facts_of(report),
         settings=settings_of(report) | versions(),
         sections=sections_of(report, figures_of(report)),
-        tooltips=TOOLTIPS,
         style=markup(style),
         script=markup(script),
         script_hash=b64encode(sha256(script.encode()).digest()).decode(),

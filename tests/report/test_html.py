@@ -109,7 +109,7 @@ def test_sections_without_data_are_left_out() -> None:
     page = Page(as_html(small_report()))
     assert {name for name in page.all("id") if name in SECTIONS} == {"means", "queries", "how"}
     assert page.title == "Ranking report: only"
-    assert ["only", "0.7500"] in [row[:2] for row in page.rows]
+    assert ["mrr", "only", "0.7500"] in [row[:3] for row in page.rows]
 
 
 def test_drawings_are_to_scale(report: Report, page: Page) -> None:
@@ -135,12 +135,12 @@ def test_tables_say_what_the_results_say(report: Report, page: Page) -> None:
     for row in report.means():
         names = ("mean", "chance", "ideal", "skill", "q5", "q25", "q50", "q75", "q95")
         cells = [f"{row[name]:.4f}" for name in names]
-        assert [row["model"], *cells, str(row["n_queries"]), str(row["n_undefined"])] in page.rows
+        assert [row["metric"], row["model"], *cells, str(row["n_queries"]), str(row["n_undefined"])] in page.rows
     assert report.comparison is not None
     for row in report.comparison.rows:
         numbers = [f"{row.baseline_mean:.4f}", f"{row.mean:.4f}", f"{row.difference:+.4f}"]
-        assert [row.model, *numbers, f"[{row.ci_low:+.4f}, {row.ci_high:+.4f}]"] in [
-            cells[:1] + cells[2:6] for cells in page.rows
+        assert [row.metric, row.model, *numbers, f"[{row.ci_low:+.4f}, {row.ci_high:+.4f}]"] in [
+            cells[:2] + cells[3:7] for cells in page.rows
         ]
     for _, _, part in report.comparison.segments():
         for of_part in part.rows:

@@ -15,7 +15,7 @@ import pytest
 import ltr_metrics as ltr
 from ltr_metrics.counterfactual import Propensities
 from ltr_metrics.counterfactual import evaluate as evaluate_clicks
-from ltr_metrics.evaluation.tables import Table, as_html, as_latex, as_markdown, as_text
+from ltr_metrics.evaluation.tables import STYLE, Table, as_html, as_latex, as_markdown, as_text
 from ltr_metrics.logs.learning import learning_curve
 from ltr_metrics.online.interleaving.outcome import Outcome
 
@@ -114,17 +114,18 @@ def test_html_is_well_formed_and_has_no_markup_from_data(name: str) -> None:
     page = shown_in(html)
     assert not {"\x1b", "\u202e"} & {*html, *str(RESULTS[name]())}
     tags = {element.tag for element in page.iter()}
-    assert tags <= {"div", "table", "caption", "thead", "tbody", "tr", "th", "td", "p"}
+    assert tags <= {"div", "style", "bdi", "table", "caption", "thead", "tbody", "tr", "th", "td", "p"}
     assert "<script" not in html
     for table in page.iter("table"):
         assert len({len(row) for row in table.iter("tr")}) == 1
+    assert [element.text for element in page.iter("style")] == [STYLE.removeprefix("<style>").removesuffix("</style>")]
 
 
 @EACH
 def test_html_says_what_is_printed(name: str) -> None:
     """The words of both, in their order; of a gate in the order of the table's columns."""
     result = RESULTS[name]()
-    words = " ".join(" ".join(shown_in(result._repr_html_()).itertext()).split())
+    words = " ".join(" ".join(shown_in(result._repr_html_().replace(STYLE, "")).itertext()).split())
     printed = " ".join(str(result).split())
     if name not in ("GateResult", "Check"):
         assert words == printed
@@ -137,7 +138,8 @@ def test_a_table_in_each_form() -> None:
     table = Table(("name", "n"), [("a<b", "1"), ("b|_c", "1,000")], "lr", "title", "one\n  two")
     assert as_text(table) == "title\nname      n\na<b       1\nb|_c  1,000\none\n  two"
     page = shown_in(f"<div>{as_html(table)}{as_html('three')}</div>")
-    assert [cell.text for cell in page.iter() if cell.tag in ("th", "td")] == ["name", "n", "a<b", "1", "b|_c", "1,000"]
+    cells = ["".join(cell.itertext()) for cell in page.iter() if cell.tag in ("th", "td")]
+    assert cells == ["name", "n", "a<b", "1", "b|_c", "1,000"]
     assert [paragraph.text for paragraph in page.iter("p")] == ["one", "two", "three"]
     markdown = as_markdown(table)
     assert markdown.startswith("## title\n\n| name")
