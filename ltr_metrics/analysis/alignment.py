@@ -22,6 +22,7 @@ from ltr_metrics._rows.per_query import cluster_of_queries, segmentations, warn_
 from ltr_metrics._rows.plain import plain_ids
 from ltr_metrics._rows.positions import Positions
 from ltr_metrics._rows.words import QueriesOfComparison
+from ltr_metrics.analysis.opened_query import RankedRows, ranked_rows
 from ltr_metrics.errors import Argument, LtrKeyError, LtrTypeError, LtrValueError, did_you_mean, naming
 from ltr_metrics.evaluation.evaluate import queries_from
 from ltr_metrics.evaluation.fingerprint import differing
@@ -69,6 +70,7 @@ class Models(NamedTuple):
     cluster: IntArray | None
     n_left_out: dict[str, int]
     n_other_judgments: int
+    ranked: dict[str, RankedRows]  # of the models that were given as scores
 
 
 def models_from(
@@ -89,6 +91,7 @@ def models_from(
     require_option("queries", which, get_args(QueriesOfComparison))
     runs = _runs_by_name(models)
     results = [run for of_model in runs.values() for run in of_model if isinstance(run, Evaluation)]
+    ranked: dict[str, RankedRows] = {}
     rows: GroupedRows
     if len(results) == sum(map(len, runs.values())):
         _refuse_unused({"y_true": y_true} | data | options)
@@ -101,6 +104,11 @@ def models_from(
         rows = queries = queries_from(y_true, data, "compare", own=OWN_OPTIONS)
         request = resolve(metrics_of(results) if metrics is None else metrics, **options)
         names = list(request.names)
+        ranked = {
+            name: ranked_rows(queries, run)
+            for name, (run, *seeds) in runs.items()
+            if not seeds and not isinstance(run, Evaluation)
+        }
         for name, of_model in runs.items():
             with naming(name):
                 runs[name] = [
@@ -131,7 +139,7 @@ def models_from(
         codes = common_clusters([model.evaluation for model in by_name.values()])
     else:
         codes = cluster_of_queries(rows, cluster)[kept]
-    return Models(by_name, codes, n_left_out, n_other_judgments)
+    return Models(by_name, codes, n_left_out, n_other_judgments, ranked)
 
 
 # -- what was passed --------------------------------------------------------------------------------------------------
