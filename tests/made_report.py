@@ -38,6 +38,8 @@ def made_report(
     source: str = "made",
     metrics: Sequence[str] = METRICS,
     weighted: bool = False,
+    documents: bool = True,
+    rules: Sequence[str] = (),
 ) -> Report:
     """Return a report on synthetic queries; the first model is the baseline, ``qid`` are ids of the first queries."""
     rng = np.random.default_rng(0)
@@ -47,7 +49,7 @@ def made_report(
     queries = ltr.Queries(
         y,
         qid=ids[number],
-        docid=np.arange(len(y)).astype(str),
+        docid=np.char.add("document-", np.arange(len(y)).astype(str)),
         judged=(y > 0) | (rng.random(len(y)) < 0.9),
         by={"size": np.array(labels, dtype=object)[np.arange(n_queries) % len(labels)]},
         query_weight=1 + np.arange(n_queries) % 3 if weighted else None,
@@ -59,8 +61,10 @@ def made_report(
         scores,
         metrics,
         baseline=models[0],
+        rules=rules,
         comparing={"n_resamples": 200},
         complete=True,
+        documents=documents,
         learning={models[-1]: [_log(queries, scores[models[-1]]).learning_curve("valid", "map")]},
         source=source,
         origins={name: f"/runs/{name}.txt" for name in models},

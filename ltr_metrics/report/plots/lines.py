@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BytesIO
 from typing import Any, Literal, NamedTuple
 
@@ -25,7 +25,8 @@ from ltr_metrics.report.plots.style import Display, of_comparison
 
 CUTOFF = re.compile(r"@\d+$")  # at the end of a name
 MAX_MARKERS = 25  # about as many cutoffs have a marker
-FULL_OPACITY = 3  # the bands of more models than this are fainter
+MAX_BANDS = 2  # the means of more models have no bands
+RANDOM = "random order"
 PLATEAU_HEIGHT = 0.035  # height of one data set's plateau, as a share of the axes
 UNEVEN_RATIO = 5  # the axis is logarithmic if the largest gap between cutoffs exceeds the smallest by this factor
 Format = Literal["svg", "png", "pdf"]
@@ -67,6 +68,10 @@ class MetricOverKDisplay(Display):
         The baseline of the differences, or None for the metric itself.
     weighted : bool, default False
         Whether the means are weighted.
+    reference : str, optional
+        Name of the model among the means that is drawn last, as a dashed line.
+    chance : ndarray of float64, optional
+        Mean of a random order at each cutoff.
 
     Attributes
     ----------
@@ -74,8 +79,10 @@ class MetricOverKDisplay(Display):
         Where it was drawn.
     lines_ : dict of str to Line2D
         The means, by model.
-    bands_ : dict of str to PolyCollection
-        The intervals, by model.
+    bands_ : dict of str to PolyCollection or LineCollection
+        The intervals, by model: bands, or whiskers of the differences of several models. The means of
+        more than two models have none, because all models have the same queries, so that models with
+        overlapping intervals can still differ.
     legend_ : Legend
         The legend.
 
@@ -111,6 +118,8 @@ class MetricOverKDisplay(Display):
     confidence: float
     baseline: str | None = None
     weighted: bool = False
+    reference: str | None = None
+    chance: FloatArray | None = None
 
     @classmethod
     def from_result(
@@ -190,7 +199,8 @@ class MetricOverKDisplay(Display):
             If the metric was compared at fewer than two cutoffs.
         """
         if not difference:
-            return cls.from_result(comparison.evaluations, metric, confidence=comparison.settings.confidence)
+            display = cls.from_result(comparison.evaluations, metric, confidence=comparison.settings.confidence)
+            return replace(display, reference=comparison.baseline)
         family, names = cutoffs_of(comparison.first, metric)
         curves, counts = {}, []
         for model in comparison.models:
@@ -214,22 +224,40 @@ class MetricOverKDisplay(Display):
 
     def _draw(self, ax: Any) -> None:
         self.lines_, self.bands_ = {}, {}
-        opacity = style.BAND * min(1, FULL_OPACITY / len(self.curves))
+        ink = style.text_color(ax)
         for i, (model, curve) in enumerate(self.shown.items()):
             look = style.series_style(i + (self.baseline is not None))
             marks = {"marker": look.marker, "markersize": 4.5, "markevery": max(1, len(self.k) // MAX_MARKERS)}
-            self.lines_[model], self.bands_[model] = _line(ax, look, self.k, curve, opacity, **marks)
+            if model == self.reference:
+                look, marks = look._replace(color=ink, linestyle=style.DASHES[1]), {"zorder": 5}
+            x = self.k + self._dodge(i)
+            self.lines_[model] = ax.plot(x, curve.mean, color=look.color, linestyle=look.linestyle, **marks)[0]
+            if self.baseline is not None and len(self.curves) > 1:
+                self.lines_[model].set_linewidth(0.7)
+                self.bands_[model] = ax.vlines(x, curve.low, curve.high, color=look.color, linewidth=1.4, alpha=0.75)
+            elif len(self.curves) <= MAX_BANDS:
+                band = {"color": look.color, "alpha": style.BAND, "linewidth": 0}
+                self.bands_[model] = ax.fill_between(x, curve.low, curve.high, **band)
+        if self.chance is not None:
+            self.lines_[RANDOM] = ax.plot(self.k, self.chance, color=ink, linestyle=style.DASHES[2], linewidth=1)[0]
         if self.baseline is not None:
-            ax.axhline(0, color=style.text_color(ax), linewidth=0.9)
+            ax.axhline(0, color=ink, linewidth=0.9)
         self._scale(ax)
         style.grid(ax)
         style.label_axes(ax, *self._labels())
-        patch = ax.fill_between([], [], [], color=style.text_color(ax), alpha=style.BAND, linewidth=0)
         named = [line for model, line in self.lines_.items() if model]
-        self.legend_ = style.legend(ax, [*named, patch], self._names())
+        patch = [ax.fill_between([], [], [], color=ink, alpha=style.BAND, linewidth=0)] * bool(self.bands_)
+        self.legend_ = style.legend(ax, [*named, *patch], self._names())
+
+    def _dodge(self, i: int) -> float:
+        """Return what is added to the cutoffs of curve i, so that whiskers at one cutoff stand side by side."""
+        n, gap = len(self.curves), np.diff(self.k).min()
+        return 0 if self.baseline is None else 0.5 * gap * (i - (n - 1) / 2) / max(n, 4)
 
     def _names(self) -> list[str]:
-        return [*(model for model in self.curves if model), f"{100 * self.confidence:g}% interval"]
+        has_intervals = self.baseline is not None or len(self.curves) <= MAX_BANDS
+        names = [*(model for model in self.curves if model), *[RANDOM] * (self.chance is not None)]
+        return [*names, *[f"{100 * self.confidence:g}% interval"] * has_intervals]
 
     def _labels(self) -> tuple[str, str]:
         mean = f"{'weighted ' if self.weighted else ''}mean over {style.n_queries_text(self.n_queries)}"
