@@ -30,6 +30,7 @@ RANDOM = "random order"
 PLATEAU_HEIGHT = 0.035  # height of one data set's plateau, as a share of the axes
 UNEVEN_RATIO = 5  # the axis is logarithmic if the largest gap between cutoffs exceeds the smallest by this factor
 Format = Literal["svg", "png", "pdf"]
+EXPLAINED = ("95% interval", "best: 100", "plateau")  # of about this length, in a legend
 RESOLUTION = 150  # dots per inch of a bitmap
 WITHOUT_DATE: dict[Format, dict[str, Any]] = {"svg": {"Date": None}, "png": {}, "pdf": {"CreationDate": None}}
 
@@ -222,16 +223,20 @@ class MetricOverKDisplay(Display):
         of_values = of_values if self.baseline is None else of_differences(of_values)
         return {model: curve.within(of_values) for model, curve in self.curves.items()}
 
-    def _draw(self, ax: Any) -> None:
+    def _kind(self) -> str:
+        return f"{'differences in ' * (self.baseline is not None)}{self.metric}@k"
+
+    def _draw(self, ax: Any, series: style.Series, line_kw: dict[str, Any]) -> None:
         self.lines_, self.bands_ = {}, {}
         ink = style.text_color(ax)
         for i, (model, curve) in enumerate(self.shown.items()):
-            look = style.series_style(i + (self.baseline is not None))
+            look = series.look(i + (self.baseline is not None), line_kw)
             marks = {"marker": look.marker, "markersize": 4.5, "markevery": max(1, len(self.k) // MAX_MARKERS)}
             if model == self.reference:
                 look, marks = look._replace(color=ink, linestyle=style.DASHES[1]), {"zorder": 5}
             x = self.k + self._dodge(i)
-            self.lines_[model] = ax.plot(x, curve.mean, color=look.color, linestyle=look.linestyle, **marks)[0]
+            marks |= {"color": look.color, "linestyle": look.linestyle} | line_kw
+            self.lines_[model] = series.add(ax.plot(x, curve.mean, **marks)[0], model)
             if self.baseline is not None and len(self.curves) > 1:
                 self.lines_[model].set_linewidth(0.7)
                 self.bands_[model] = ax.vlines(x, curve.low, curve.high, color=look.color, linewidth=1.4, alpha=0.75)
@@ -239,15 +244,21 @@ class MetricOverKDisplay(Display):
                 band = {"color": look.color, "alpha": style.BAND, "linewidth": 0}
                 self.bands_[model] = ax.fill_between(x, curve.low, curve.high, **band)
         if self.chance is not None:
-            self.lines_[RANDOM] = ax.plot(self.k, self.chance, color=ink, linestyle=style.DASHES[2], linewidth=1)[0]
+            random = {"color": ink, "linestyle": style.DASHES[2], "linewidth": 1}
+            self.lines_[RANDOM] = series.add(ax.plot(self.k, self.chance, **random)[0], RANDOM)
         if self.baseline is not None:
             ax.axhline(0, color=ink, linewidth=0.9)
-        self._scale(ax)
-        style.grid(ax)
-        style.label_axes(ax, *self._labels())
-        named = [line for model, line in self.lines_.items() if model]
-        patch = [ax.fill_between([], [], [], color=ink, alpha=style.BAND, linewidth=0)] * bool(self.bands_)
-        self.legend_ = style.legend(ax, [*named, *patch], self._names())
+        if not series.n_earlier:
+            self._scale(ax)
+            style.grid(ax)
+            style.label_axes(ax, *self._labels())
+
+    def _explained(self, ax: Any) -> list[tuple[Any, str]]:
+        patch = ax.fill_between([], [], [], color=style.text_color(ax), alpha=style.BAND, linewidth=0)
+        return [(patch, f"{100 * self.confidence:g}% interval")] * bool(self.bands_)
+
+    def _series(self) -> list[str]:
+        return [*self.curves, *[RANDOM] * (self.chance is not None)]
 
     def _dodge(self, i: int) -> float:
         """Return what is added to the cutoffs of curve i, so that whiskers at one cutoff stand side by side."""
@@ -256,8 +267,7 @@ class MetricOverKDisplay(Display):
 
     def _names(self) -> list[str]:
         has_intervals = self.baseline is not None or len(self.curves) <= MAX_BANDS
-        names = [*(model for model in self.curves if model), *[RANDOM] * (self.chance is not None)]
-        return [*names, *[f"{100 * self.confidence:g}% interval"] * has_intervals]
+        return [*filter(None, self._series()), *[f"{100 * self.confidence:g}% interval"] * has_intervals]
 
     def _labels(self) -> tuple[str, str]:
         mean = f"{'weighted ' if self.weighted else ''}mean over {style.n_queries_text(self.n_queries)}"
@@ -285,8 +295,7 @@ class LearningCurveDisplay(Display):
     round on these queries (see `ltr_metrics.PerQueryLog.learning_curve`). Create it with `from_log`.
     The axis has the numbers of rounds that ``predict`` takes, from 1.
 
-    If you plot several displays into the same axes, all their curves are visible, and the legend
-    names them all. They must have the same metric and confidence level.
+    Several displays in the same axes must have the same metric and confidence level.
 
     Parameters
     ----------
@@ -305,8 +314,7 @@ class LearningCurveDisplay(Display):
     Raises
     ------
     LtrValueError
-        If there is no curve, or if the curves are of different metrics or confidence levels, those
-        that are already in the axes included.
+        If there is no curve, or if the curves are of different metrics or confidence levels.
 
     See Also
     --------
@@ -364,19 +372,52 @@ class LearningCurveDisplay(Display):
         curves = [log.learning_curve(one, metric, confidence) for one in chosen]
         return cls(curves={curve.data: curve for curve in curves})
 
-    def _draw(self, ax: Any) -> None:
-        earlier: list[tuple[Any, str, LearningCurve]] = [
-            (line, *line.learning_curve) for line in ax.get_lines() if hasattr(line, "learning_curve")
-        ]
-        _require_one_kind([*(curve for _, _, curve in earlier), *self.curves.values()])
-        if earlier:
+    @classmethod
+    def from_logs(
+        cls, logs: Mapping[str, PerQueryLog], data: Any, metric: str | Metric, *, confidence: float = 0.95
+    ) -> LearningCurveDisplay:
+        """Collect one data set of several trainings, such as those of a search.
+
+        Parameters
+        ----------
+        logs : mapping of str to PerQueryLog
+            The log of each training by name.
+        data : object or str
+            The data set, or its name.
+        metric : str or Metric
+            One metric, by name or as an object.
+        confidence : float, default 0.95
+            Confidence level of the intervals and of the plateaus.
+
+        Returns
+        -------
+        LearningCurveDisplay
+            Ready to plot.
+
+        Raises
+        ------
+        LtrValueError, LtrKeyError
+            If there is no log, or a log has no such data set or metric.
+        """
+        return cls(curves={name: log.learning_curve(data, metric, confidence) for name, log in logs.items()})
+
+    def _kind(self) -> str:
+        first = next(iter(self.curves.values()))
+        return f"{first.name} by round with {100 * first.confidence:g}% intervals"
+
+    def _draw(self, ax: Any, series: style.Series, line_kw: dict[str, Any]) -> None:
+        if series.n_earlier:
             ax.autoscale(axis="y")  # the figure that is there has set the limits
         self.lines_, self.bands_, self.best_, self.plateaus_ = {}, {}, {}, {}
-        for i, (name, curve) in enumerate(self.curves.items(), start=len(earlier)):
-            look, rounds = style.series_style(i), curve.rounds + 1
+        for i, (name, curve) in enumerate(self.curves.items()):
+            look, rounds = series.look(i, line_kw), curve.rounds + 1
             shown = Curve(curve.mean, curve.low, curve.high).within(range_of(curve.metric, curve.mean))
-            self.lines_[name], self.bands_[name] = _line(ax, look, rounds, shown, style.BAND)
-            self.lines_[name].learning_curve = name, curve
+            self.bands_[name] = ax.fill_between(
+                rounds, shown.low, shown.high, color=look.color, alpha=style.BAND, linewidth=0
+            )
+            marks = {"color": look.color, "linestyle": look.linestyle} | line_kw
+            self.lines_[name] = series.add(ax.plot(rounds, shown.mean, **marks)[0], _legend_of(name, curve))
+            self.lines_[name].ltr_n_rounds = curve.n_rounds
             mark = {"marker": look.marker, "markersize": 8, "linestyle": "none", "zorder": 4}
             (self.best_[name],) = ax.plot(
                 [curve.n_rounds],
@@ -387,35 +428,38 @@ class LearningCurveDisplay(Display):
             )
             starts, ends = _runs(curve)
             bar = {"color": look.color, "linewidth": 4, "transform": ax.get_xaxis_transform()}
-            self.plateaus_[name] = ax.hlines(np.full(len(starts), PLATEAU_HEIGHT * (i + 0.5)), starts, ends, **bar)
-        drawn = [*((name, curve) for _, name, curve in earlier), *self.curves.items()]
+            height = PLATEAU_HEIGHT * (series.n_earlier + i + 0.5)
+            self.plateaus_[name] = ax.hlines(np.full(len(starts), height), starts, ends, **bar)
         bottom, top = ax.get_ylim()
-        ax.set_ylim(bottom - PLATEAU_HEIGHT * len(drawn) * (top - bottom), top)
+        n_drawn = series.n_earlier + len(self.curves)
+        ax.set_ylim(bottom - PLATEAU_HEIGHT * n_drawn * (top - bottom), top)
         style.whole_numbers(ax.xaxis)
         style.grid(ax)
-        style.label_axes(ax, "rounds", f"{drawn[0][1].name}, mean over queries")
-        handles = self._handles([*(line for line, _, _ in earlier), *self.lines_.values()])
-        self.legend_ = style.legend(ax, handles, _legend_of(drawn))
+        style.label_axes(ax, "rounds", f"{curve.name}, mean over queries")
 
-    def _handles(self, lines: list[Any]) -> list[Any]:
+    def _explained(self, ax: Any) -> list[tuple[Any, str]]:
         from matplotlib.lines import Line2D
         from matplotlib.patches import Patch
 
-        ink = style.text_color(self.ax_)
-        best = Line2D([], [], color=ink, linestyle="none", marker="o", markersize=8, markerfacecolor="none")
-        plateau = Line2D([], [], color=ink, linewidth=4)
-        return [*lines, Patch(color=ink, alpha=style.BAND, linewidth=0), best, plateau]
+        ink = style.text_color(ax)
+        best = ", ".join(str(line.ltr_n_rounds) for _, line in style.series_of(ax))
+        circle = Line2D([], [], color=ink, linestyle="none", marker="o", markersize=8, markerfacecolor="none")
+        interval = f"{100 * next(iter(self.curves.values())).confidence:g}% interval"
+        return [
+            (Patch(color=ink, alpha=style.BAND, linewidth=0), interval),
+            (circle, f"best: {best}"),
+            (Line2D([], [], color=ink, linewidth=4), "plateau"),
+        ]
+
+    def _series(self) -> list[str]:
+        return [_legend_of(name, curve) for name, curve in self.curves.items()]
 
     def _names(self) -> list[str]:
-        return _legend_of(list(self.curves.items()))
+        return [*self._series(), *EXPLAINED]
 
 
-def _legend_of(curves: Sequence[tuple[str, LearningCurve]]) -> list[str]:
-    """Return the lines of the legend of all curves in the axes."""
-    confidence = f"{100 * curves[0][1].confidence:g}%"
-    data = [f"{style.shorten(name, 12)}, {style.n_queries_text((curve.n_queries,) * 2)}" for name, curve in curves]
-    best = ", ".join(str(curve.n_rounds) for _, curve in curves)
-    return [*data, f"{confidence} interval", f"best: {best}", "plateau"]
+def _legend_of(name: str, curve: LearningCurve) -> str:
+    return f"{style.shorten(name, 12)}, {style.n_queries_text((curve.n_queries,) * 2)}"
 
 
 def _require_one_kind(curves: Iterable[LearningCurve]) -> None:
@@ -460,12 +504,6 @@ def _runs(curve: LearningCurve) -> tuple[FloatArray, FloatArray]:
     starts, ends = (n_rounds[[part[i] for part in parts]] for i in (0, -1))
     half = np.diff(n_rounds, prepend=0)[:2].min() / 2  # the first entry may be far from 0 in a continued training
     return starts - half, ends + half
-
-
-def _line(ax: Any, look: style.SeriesStyle, x: Any, curve: Any, opacity: float, **marks: Any) -> tuple[Any, Any]:
-    """Draw the means of a curve over x, and the band of its intervals."""
-    band = ax.fill_between(x, curve.low, curve.high, color=look.color, alpha=opacity, linewidth=0)
-    return ax.plot(x, curve.mean, color=look.color, linestyle=look.linestyle, **marks)[0], band
 
 
 def cutoffs_of(result: Evaluation, metric: str | Metric) -> tuple[str, dict[int, str]]:
