@@ -51,7 +51,10 @@ OTHER_PAGES = (
     "Metric, RankMetric, GainMetric, BinaryMetric, Method, "
     "Mapping, BaseEstimator, _MetadataRequester, BaseException, dict, tuple"
 )
-autosummary_context = {"documented_elsewhere": OTHER_PAGES}
+autosummary_context = {
+    "documented_elsewhere": OTHER_PAGES,
+    "internal": ", ".join(ltr_metrics.Evaluation.INTERNAL),
+}
 numpydoc_show_class_members = False  # the page of a class has its members
 numpydoc_validation_checks = {  # all but those with a reason
     "all",

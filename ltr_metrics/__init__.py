@@ -11,7 +11,6 @@ from ltr_metrics.evaluation.evaluate import Queries, evaluate
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.metrics import (
     BinaryMetric,
-    FunctionMetric,
     GainMetric,
     Metric,
     MetricInfo,
@@ -25,20 +24,30 @@ from ltr_metrics.metrics.all_metrics import *  # noqa: F403
 from ltr_metrics.metrics.conventions import CONVENTIONS, Convention
 
 if typing.TYPE_CHECKING:
-    from ltr_metrics.analysis.audit import Audit, TieAudit, TieRange, audit, tie_audit
-    from ltr_metrics.analysis.churn import Churn, churn
-    from ltr_metrics.analysis.comparison import Comparison, Difference, compare
-    from ltr_metrics.analysis.explain import Explanation, explain_difference
-    from ltr_metrics.analysis.gate import GateResult, gate
-    from ltr_metrics.analysis.identify import Identification, identify_convention
-    from ltr_metrics.analysis.intervals import Interval, Intervals, intervals
-    from ltr_metrics.analysis.leaderboard import Leaderboard, Standing
-    from ltr_metrics.analysis.rank_changes import RankChanges, rank_changes
-    from ltr_metrics.curves import learning_curve
+    from ltr_metrics import catboost as catboost
+    from ltr_metrics import counterfactual as counterfactual
+    from ltr_metrics import dask as dask
+    from ltr_metrics import interleaving as interleaving
+    from ltr_metrics import io as io
+    from ltr_metrics import lightgbm as lightgbm
+    from ltr_metrics import mlflow as mlflow
+    from ltr_metrics import report as report
+    from ltr_metrics import sklearn as sklearn
+    from ltr_metrics import spark as spark
+    from ltr_metrics import trec as trec
+    from ltr_metrics import xgboost as xgboost
+    from ltr_metrics.analysis.audit import audit, tie_audit
+    from ltr_metrics.analysis.comparison import Comparison, compare
+    from ltr_metrics.analysis.explain import explain_difference
+    from ltr_metrics.analysis.gate import gate
+    from ltr_metrics.analysis.identify import identify_convention
+    from ltr_metrics.analysis.intervals import intervals
+    from ltr_metrics.analysis.moves import churn, rank_changes
     from ltr_metrics.evaluation.batches import evaluate_batches
-    from ltr_metrics.evaluation.saved import load_result
+    from ltr_metrics.evaluation.load import load_result
     from ltr_metrics.io.datasets import make_ranking, train_test_split
     from ltr_metrics.io.trec import from_qrels
+    from ltr_metrics.logs.fitted_model import learning_curve
     from ltr_metrics.logs.search_log import SearchLog
     from ltr_metrics.logs.training_log import PerQueryLog
 
@@ -46,18 +55,9 @@ __version__ = "0.1.0"
 
 __all__ = [
     "CONVENTIONS",
-    "Audit",
-    "Churn",
     "Comparison",
     "Convention",
-    "Difference",
     "Evaluation",
-    "Explanation",
-    "GateResult",
-    "Identification",
-    "Interval",
-    "Intervals",
-    "Leaderboard",
     "LtrError",
     "LtrKeyError",
     "LtrTypeError",
@@ -67,12 +67,8 @@ __all__ = [
     "PerQueryLog",
     "Positions",
     "Queries",
-    "RankChanges",
     "Ranking",
     "SearchLog",
-    "Standing",
-    "TieAudit",
-    "TieRange",
     "audit",
     "churn",
     "compare",
@@ -92,52 +88,45 @@ __all__ = [
     "tie_audit",
     "train_test_split",
 ]
-__all__ += ["BinaryMetric", "FunctionMetric", "GainMetric", "Metric", "MetricInfo", "RankMetric"]
+__all__ += ["BinaryMetric", "GainMetric", "Metric", "MetricInfo", "RankMetric"]
 __all__ += ["as_metric", "available_metrics", "metric"]
 __all__ += all_metrics.__all__
 
 # Imported when they are first asked for, so that `import ltr_metrics` costs little beside NumPy.
+_MODULES = (
+    *("catboost", "counterfactual", "dask", "interleaving", "io", "lightgbm", "mlflow", "report", "sklearn", "spark"),
+    *("trec", "xgboost"),
+)
 _HOME = {
-    "TieAudit": "analysis.audit",
-    "TieRange": "analysis.audit",
-    "tie_audit": "analysis.audit",
-    "GateResult": "analysis.gate",
-    "gate": "analysis.gate",
-    "learning_curve": "curves",
-    "evaluate_batches": "evaluation.batches",
-    "load_result": "evaluation.saved",
-    "Audit": "analysis.audit",
-    "audit": "analysis.audit",
-    "Churn": "analysis.churn",
-    "RankChanges": "analysis.rank_changes",
-    "churn": "analysis.churn",
-    "rank_changes": "analysis.rank_changes",
     "Comparison": "analysis.comparison",
-    "Difference": "analysis.comparison",
-    "compare": "analysis.comparison",
-    "Leaderboard": "analysis.leaderboard",
-    "Standing": "analysis.leaderboard",
-    "make_ranking": "io.datasets",
-    "train_test_split": "io.datasets",
-    "from_qrels": "io.trec",
-    "Explanation": "analysis.explain",
-    "explain_difference": "analysis.explain",
-    "Identification": "analysis.identify",
-    "identify_convention": "analysis.identify",
-    "Interval": "analysis.intervals",
-    "Intervals": "analysis.intervals",
-    "intervals": "analysis.intervals",
     "PerQueryLog": "logs.training_log",
     "SearchLog": "logs.search_log",
+    "audit": "analysis.audit",
+    "churn": "analysis.moves",
+    "compare": "analysis.comparison",
+    "evaluate_batches": "evaluation.batches",
+    "explain_difference": "analysis.explain",
+    "from_qrels": "io.trec",
+    "gate": "analysis.gate",
+    "identify_convention": "analysis.identify",
+    "intervals": "analysis.intervals",
+    "learning_curve": "logs.fitted_model",
+    "load_result": "evaluation.load",
+    "make_ranking": "io.datasets",
+    "rank_changes": "analysis.moves",
+    "tie_audit": "analysis.audit",
+    "train_test_split": "io.datasets",
 }
 
 if not typing.TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
+        if name in _MODULES:
+            return importlib.import_module(f"{__name__}.{name}")
         if name not in _HOME:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         found = globals()[name] = getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
         return found
 
     def __dir__() -> list[str]:
-        return sorted([*__all__, "__version__"])
+        return sorted([*__all__, *_MODULES, "metrics", "__version__"])

@@ -8,8 +8,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from scipy import stats
 
 Documents = tuple[Hashable, ...]
 Teams = tuple[int, ...]
@@ -21,34 +26,68 @@ def n_shown(rankings: Rankings, length: int | None) -> int:
     return min(longest if length is None else length, len(set().union(*rankings)))
 
 
+def require_frequencies(drawn: Iterable[Any], chances: Mapping[Any, Any]) -> None:
+    """Raise an error unless things were drawn as often as they are probable; the rare ones are counted together."""
+    counts = Counter(drawn)
+    assert set(counts) <= {one for one, chance in chances.items() if chance > 0}
+    observed = np.array([counts[one] for one in chances], dtype=float)
+    expected = observed.sum() * np.array([float(chance) for chance in chances.values()])
+    rare = expected < 5
+    observed, expected = (np.append(one[~rare], one[rare].sum() + 1e-9) for one in (observed, expected))
+    assert stats.chisquare(observed, expected * (observed.sum() / expected.sum())).pvalue > 1e-4
+
+
+def click_chances(model: Any, grades: Sequence[int]) -> dict[tuple[int, ...], Fraction]:
+    """Probability of each set of clicked places: looked at or not, clicked or not, stopped or not, place by place."""
+    examination = model.examination or (1,) * len(grades)
+    going: Counter[tuple[int, ...]] = Counter({(): Fraction(1)})  # who looks further
+    done: Counter[tuple[int, ...]] = Counter()
+    for place, grade in enumerate(grades):
+        states, going = going, Counter()
+        for (clicked, chance), looks, clicks, stops in itertools.product(states.items(), *[[False, True]] * 3):
+            for event, p in ((looks, examination[place]), (clicks, model.click[grade]), (stops, model.stop[grade])):
+                chance *= Fraction(p) if event else 1 - Fraction(p)
+            goes_on = not (looks and stops and (clicks or not model.stop_only_after_click))
+            (going if goes_on else done)[(*clicked, place) if looks and clicks else clicked] += chance
+    return {clicked: chance for clicked, chance in (done + going).items() if chance > 0}
+
+
 # -- mixing ----------------------------------------------------------------------------------------
 
 
-def team_draft_lists(rankings: Rankings, length: int | None = None) -> dict[tuple[Documents, Teams], Fraction]:
-    """Walk every order of the rankers in every round."""
-    n = n_shown(rankings, length)
-    orders = list(itertools.permutations(range(len(rankings))))
-    going: dict[tuple[Documents, Teams], Fraction] = {((), ()): Fraction(1)}
+def drafted_lists(
+    rankings: Rankings, length: int | None, tau: int | None, replace: bool
+) -> dict[tuple[Documents, Teams], Fraction]:
+    """Walk every course: every ranker at each place, or every order of all rankers in every round.
+
+    A ranker draws its best document that is not listed yet, or any of these with the weight 1 / rank^tau.
+    """
+    n, n_rankers = n_shown(rankings, length), len(rankings)
     done: dict[tuple[Documents, Teams], Fraction] = {}
-    while going:
-        after_round: dict[tuple[Documents, Teams], Fraction] = {}
-        for (documents, teams), chance in going.items():
-            for order in orders:
-                end = _round(rankings, documents, teams, order, n)
-                reached = done if len(end[0]) == n else after_round
-                reached[end] = reached.get(end, Fraction(0)) + chance / len(orders)
-        going = after_round
+
+    def place(documents: Documents, teams: Teams, order: Teams, chance: Fraction) -> None:
+        if len(documents) == n:
+            done[documents, teams] = done.get((documents, teams), Fraction(0)) + chance
+        elif order:
+            left = [(rank, one) for rank, one in enumerate(rankings[order[0]], start=1) if one not in documents]
+            weights = (
+                {one: Fraction(1, rank**tau) for rank, one in left}
+                if tau
+                else {one: Fraction(1) for _, one in left[:1]}
+            )
+            if not weights:
+                place(documents, teams, order[1:], chance)
+            for document, weight in weights.items():
+                share = weight / sum(weights.values())
+                place((*documents, document), (*teams, order[0]), order[1:], chance * share)
+        else:
+            left_at = [i for i in range(n_rankers) if set(rankings[i]) - set(documents)]
+            orders = [(ranker,) for ranker in left_at] if replace else list(itertools.permutations(range(n_rankers)))
+            for one in orders:
+                place(documents, teams, one, chance / len(orders))
+
+    place((), (), (), Fraction(1))
     return done
-
-
-def _round(
-    rankings: Rankings, documents: Documents, teams: Teams, order: Sequence[int], n: int
-) -> tuple[Documents, Teams]:
-    for ranker in order:
-        left = [document for document in rankings[ranker] if document not in documents]
-        if left and len(documents) < n:
-            documents, teams = (*documents, left[0]), (*teams, ranker)
-    return documents, teams
 
 
 def whatever_the_teams(lists: Mapping[tuple[Documents, Teams], Fraction]) -> dict[Documents, Fraction]:
@@ -62,7 +101,7 @@ def ppm_lists(rankings: Rankings, length: int | None = None) -> dict[Documents, 
     """Walk every choice at every place."""
     lists: dict[Documents, Fraction] = {(): Fraction(1)}
     for place in range(1, n_shown(rankings, length) + 1):
-        reachable = _reachable(rankings, place)
+        reachable = {document for ranking in rankings for document in ranking[:place]}
         longer = {}
         for documents, chance in lists.items():
             choices = reachable - set(documents)
@@ -70,17 +109,6 @@ def ppm_lists(rankings: Rankings, length: int | None = None) -> dict[Documents, 
                 longer[(*documents, choice)] = chance / len(choices)
         lists = longer
     return lists
-
-
-def n_ppm_lists(rankings: Rankings, length: int | None = None) -> int:
-    """Return how many lists `ppm_lists` would return, to see beforehand that it ends."""
-    return math.prod(
-        len(_reachable(rankings, place)) - (place - 1) for place in range(1, n_shown(rankings, length) + 1)
-    )
-
-
-def _reachable(rankings: Rankings, place: int) -> set[Hashable]:
-    return {document for ranking in rankings for document in ranking[:place]}
 
 
 def balanced_lists(rankings: Rankings, length: int | None = None) -> dict[Documents, Fraction]:
@@ -99,34 +127,6 @@ def balanced_lists(rankings: Rankings, length: int | None = None) -> dict[Docume
             shown = shown if document in shown else (*shown, document)
         chances[shown] = chances.get(shown, Fraction(0)) + Fraction(1, 2)
     return chances
-
-
-def probabilistic_lists(
-    rankings: Rankings, length: int | None = None, tau: int = 3, replace: bool = True
-) -> dict[tuple[Documents, Teams], Fraction]:
-    """Walk every course: every ranker at each place, or every order of all rankers in every round."""
-    n, n_rankers = n_shown(rankings, length), len(rankings)
-    done: dict[tuple[Documents, Teams], Fraction] = {}
-
-    def place(documents: Documents, teams: Teams, order: Teams, chance: Fraction) -> None:
-        if len(documents) == n:
-            done[documents, teams] = done.get((documents, teams), Fraction(0)) + chance
-        elif order:
-            ranked = enumerate(rankings[order[0]], start=1)
-            weights = {one: Fraction(1, rank**tau) for rank, one in ranked if one not in documents}
-            if not weights:
-                place(documents, teams, order[1:], chance)
-            for document, weight in weights.items():
-                share = weight / sum(weights.values())
-                place((*documents, document), (*teams, order[0]), order[1:], chance * share)
-        else:
-            left = [i for i in range(n_rankers) if set(rankings[i]) - set(documents)]
-            orders = [(ranker,) for ranker in left] if replace else list(itertools.permutations(range(n_rankers)))
-            for one in orders:
-                place(documents, teams, one, chance / len(orders))
-
-    place((), (), (), Fraction(1))
-    return done
 
 
 def allowed_lists(rankings: Rankings, length: int | None = None) -> list[Documents]:
@@ -160,19 +160,13 @@ def best_rank(rankings: Rankings, document: Hashable) -> float:
     return min(rank_in(ranking, document) for ranking in rankings)
 
 
-def worse_best_rank(rankings: Rankings, one: Hashable, other: Hashable) -> float:
-    """r-bar: from there on down, both documents may be chosen."""
-    return max(best_rank(rankings, one), best_rank(rankings, other))
-
-
 def allowed(rankings: Rankings, documents: Documents, one: Hashable, other: Hashable) -> bool:
-    """Whether r-under, the rank of the first of both that was placed, is not above r-bar."""
-    return min(rank_in(documents, one), rank_in(documents, other)) >= worse_best_rank(rankings, one, other)
+    """Whether r-under, the rank of the first of both that was placed, is not above r-bar.
 
-
-def chance_allowed(rankings: Rankings, lists: Mapping[Documents, Fraction], one: Hashable, other: Hashable) -> Fraction:
-    """P(r-under >= r-bar): the share of the lists."""
-    return sum((chance for documents, chance in lists.items() if allowed(rankings, documents, one, other)), Fraction(0))
+    From r-bar on down, both documents may be chosen.
+    """
+    r_bar = max(best_rank(rankings, one), best_rank(rankings, other))
+    return min(rank_in(documents, one), rank_in(documents, other)) >= r_bar
 
 
 def ppm_credit(
@@ -184,7 +178,7 @@ def ppm_credit(
         liked, passed = documents[better], documents[worse]
         if not allowed(rankings, documents, liked, passed):
             continue
-        weight = 1 / chance_allowed(rankings, lists, liked, passed)
+        weight = 1 / sum(chance for others, chance in lists.items() if allowed(rankings, others, liked, passed))
         for i, ranking in enumerate(rankings):
             liked_rank, passed_rank = rank_in(ranking, liked), rank_in(ranking, passed)
             credit[i] += weight * ((liked_rank < passed_rank) - (liked_rank > passed_rank))

@@ -25,8 +25,8 @@ def metrics_by_labels() -> dict[tuple[float, float, str], list[Any]]:
     metrics: dict[tuple[float, float, str], list[Any]] = {}
     for entry in TABLE:
         if entry.cls is not ltr.Judged:
-            mean_over = entry.metrics()[0].mean_over
-            metrics.setdefault((entry.scale, entry.highest, mean_over), []).extend(entry.metrics())
+            unit = entry.metrics()[0].unit
+            metrics.setdefault((entry.scale, entry.highest, unit), []).extend(entry.metrics())
     return metrics
 
 

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ltr_metrics._hosts.host_metrics import HostMetrics
 from ltr_metrics._rows.cache import once
-from ltr_metrics._rows.checks import FloatArray, as_numbers, named_columns, same_arrays
+from ltr_metrics._rows.checks import named_columns, same_arrays
 from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
 from ltr_metrics.evaluation.evaluate import Queries
+
+
+class LaidOut(NamedTuple):
+    """The queries of a data set, and what they were made of."""
+
+    data: weakref.ref[Any]
+    version: Any
+    fields: tuple[Any, ...]  # copies, because a host may change its arrays in place
+    queries: Queries
 
 
 class QueriesCache:
@@ -24,7 +33,7 @@ class QueriesCache:
     """
 
     def __init__(self) -> None:
-        self._entries: dict[Any, tuple[weakref.ref[Any], Any, tuple[Any, ...], Queries]] = {}
+        self._entries: dict[Any, LaidOut] = {}
 
     def get(
         self,
@@ -34,22 +43,26 @@ class QueriesCache:
         *,
         version: Any = None,
         name: str | None = None,
-    ) -> Queries:
-        """Return the queries of a data set. Make them of its fields (arrays or None) if one has changed.
+    ) -> tuple[Queries, bool]:
+        """Return the queries of a data set, and whether they were laid out just now.
 
-        One object may be the data of several data sets, which then differ by their names.
+        ``read`` returns the fields, arrays or None, and ``make`` makes the queries of them. One object
+        may be the data of several data sets, which then differ by their names.
         """
         key, entries = (id(data), name), self._entries
-        reference, known_version, copies, queries = entries.get(key, (None, None, (), None))
-        is_known = reference is not None and reference() is data
-        if is_known and version is not None and version == known_version:
-            return queries  # type: ignore[return-value]
+        known = entries.get(key)
+        if known is not None and known.data() is not data:  # another one that was at the same address
+            known = None
+        if known is not None and version is not None and version == known.version:
+            return known.queries, False
         fields = read()
-        if not is_known or not all(map(same_arrays, copies, fields)):
-            queries = make(*fields)
-            copies = tuple(None if field is None else np.array(field) for field in fields)  # may change in place
-        entries[key] = weakref.ref(data, lambda _: entries.pop(key, None)), version, copies, queries  # type: ignore[assignment]
-        return queries  # type: ignore[return-value]
+        if known is not None and all(map(same_arrays, known.fields, fields)):
+            entries[key] = known._replace(version=version)
+            return known.queries, False
+        queries = make(*fields)
+        copies = tuple(None if field is None else np.array(field) for field in fields)
+        entries[key] = LaidOut(weakref.ref(data, lambda _: entries.pop(key, None)), version, copies, queries)
+        return queries, True
 
     def __reduce__(self) -> Any:
         return QueriesCache, ()  # copies and other processes fill their own
@@ -109,16 +122,6 @@ def require_columns(metrics: HostMetrics, queries: Queries) -> None:
     for metric in metrics.request.metrics:
         if metric.needed_columns:
             once(metric.check, queries)
-
-
-def finite_numbers(values: Any, name: str, n_rows: int | None = None, remedy: str = "") -> FloatArray:
-    """Return values as float64, and require them to be finite."""
-    numbers = as_numbers(values, name, n_rows).astype(np.float64)
-    bad = ~np.isfinite(numbers)
-    if bad.any():
-        row = int(bad.argmax())
-        raise LtrValueError(f"{name} must be finite: got {numbers[row]:g} at row {row}.{remedy}")
-    return numbers
 
 
 def require_features(n: int, n_expected: int) -> None:

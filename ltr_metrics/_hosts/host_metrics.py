@@ -7,17 +7,15 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from ltr_metrics._hosts.frames import HostCall
 from ltr_metrics._hosts.known_hosts import ENTRY_POINTS, Gain
-from ltr_metrics._hosts.log_names import Names, names_in_log, require_data_name
-from ltr_metrics._hosts.totals import Totals
+from ltr_metrics._hosts.log_names import Names, names_in_log
 from ltr_metrics._rows.words import ConventionName, HostOfGain, NoRelevant, TiePolicy
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.evaluation.evaluate import Queries
+from ltr_metrics.evaluation.means import refuse_undefined_means
 from ltr_metrics.evaluation.result import Evaluation
-from ltr_metrics.logs.training_log import PerQueryLog, Round
+from ltr_metrics.logs.training_log import PerQueryLog, Round, require_data_name
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.conventions import Convention, convention_of
 from ltr_metrics.metrics.names import in_lower_case
@@ -235,15 +233,3 @@ class MetricFunction:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.metrics})"
-
-
-def refuse_undefined_means(result: Evaluation | Totals) -> None:
-    """Raise an error for a mean over no query."""
-    for name, value in result.mean.items():
-        if np.isnan(value):
-            raise LtrValueError(
-                f"{name} is undefined for all {result.n_queries} queries of this data set (or the others have weight "
-                "0), so it has no mean. A metric is undefined where no document is relevant to it, an order metric "
-                "where all grades are equal, and a metric of your own where it returns NaN. Evaluate on other data, or "
-                "set no_relevant=0 or 1."
-            )

@@ -88,13 +88,6 @@ def refuse_separators(name: str, remedy: str) -> None:
         raise LtrValueError(f"{name!r} has a space or a colon, at which XGBoost splits its log. {remedy}")
 
 
-def require_data_name(name: object, parameter: str = "name") -> str:
-    """Return the name of a data set in a log, if it is one."""
-    if not isinstance(name, str) or not name:
-        raise LtrTypeError(f"{parameter} must be text, the name of a data set in the log. Got {name!r}.")
-    return name
-
-
 def refuse_names_in_use(logged: Mapping[str, str], in_use: Iterable[str], data: str, remedy: str) -> None:
     """Raise an error if one of our names is in a host's log already.
 

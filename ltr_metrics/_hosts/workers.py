@@ -6,19 +6,21 @@ because the others would wait for it. How the workers reach each other is up to 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 from zlib import crc32
 
 import numpy as np
 
-from ltr_metrics._hosts.host_metrics import Plan, refuse_undefined_means
-from ltr_metrics._hosts.totals import Totals
+from ltr_metrics._hosts.host_metrics import Plan
 from ltr_metrics._rows.checks import AnyArray, BoolArray, FloatArray
 from ltr_metrics.errors import LtrError, LtrValueError, naming
 from ltr_metrics.evaluation.evaluate import Queries
+from ltr_metrics.evaluation.means import refuse_undefined_means
 from ltr_metrics.evaluation.parts import check_labels, check_without_warnings
+from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.logs.training_log import PerQueryLog
 from ltr_metrics.metrics.requests import Request
 
@@ -62,7 +64,7 @@ def mean_over_workers(
     and columns, names in use, the prediction. Lay out the queries there, and not before.
     """
     names = plan.request.names
-    part, own, error = Part(), Totals.nothing(names), None
+    part, result, error = Part(), None, None
     try:
         if log is not None:
             raise LtrValueError(
@@ -73,24 +75,46 @@ def mean_over_workers(
         if part.queries is not None:
             check_without_warnings(part.queries, plan.request)
             result = plan.evaluate(part.queries, part.scores)
-            own = Totals.of(result.per_query, result.weight)
     except Exception as caught:  # of any kind: the other workers wait
         error = caught
     order = crc32(",".join(names).encode())
-    messages = _gather(workers, np.array([error is not None, part.is_new, order, *own.to_array()], dtype=np.float64))
+    own = [error is not None, part.is_new, order, *_sums(result, len(names))]
+    messages = _gather(workers, np.array(own, dtype=np.float64))
     _raise_on_all(workers, messages[:, 0] > 0, error)
     if np.ptp(messages[:, 2]):
         here = ", ".join(names)
         raise LtrValueError(f"All workers must evaluate the same metrics in the same order. Here: {here}.")
     if messages[:, 1].any():
         _check_all_queries(workers, part, plan.request)
-    total = Totals.nothing(names)
-    for numbers in messages[:, 3:]:  # in the order of ranks, so all workers get the same digits
-        total += Totals.from_array(names, numbers)
-    if not total.n_queries:
+    n_queries, *sums = messages[:, 3:].sum(axis=0).tolist()  # in the order of ranks, so all get the same digits
+    if not n_queries:
         raise LtrValueError("The data set has no rows with labels on any worker, so there is nothing to evaluate.")
-    refuse_undefined_means(total)
-    return plan.named(total.mean)
+    pairs = zip(names, sums[::2], sums[1::2], strict=True)
+    whole = Whole({name: total / weight if weight > 0 else np.nan for name, total, weight in pairs}, int(n_queries))
+    refuse_undefined_means(whole)
+    return plan.named(whole.mean)
+
+
+class Whole(NamedTuple):
+    """The means over the queries of all workers, and the number of these queries."""
+
+    mean: dict[str, float]
+    n_queries: int
+
+
+def _sums(result: Evaluation | None, n_metrics: int) -> list[float]:
+    """Return the number of a worker's queries, and for each metric the sums of weight times value and of weights.
+
+    A sum is over the queries that the metric is defined for. A worker without rows has no result.
+    """
+    if result is None:
+        return [0.0] * (1 + 2 * n_metrics)
+    sums = [float(result.n_queries)]
+    for values in result.per_query.values():
+        defined = ~np.isnan(values)
+        weight = np.ones(defined.sum()) if result.weight is None else result.weight[defined]
+        sums += [math.fsum(weight * values[defined]), math.fsum(weight)]
+    return sums
 
 
 def _check_all_queries(workers: Workers, part: Part, request: Request) -> None:

@@ -8,7 +8,7 @@
 //     rank 2   .    .    .        .
 //     rank 3   0    .    .        .
 //
-// Only the probabilities to stop in a tie of three and more documents are found query by query. A list of more than
+// Only the probabilities to stop in a tie of some documents are found query by query. A list of more than
 // MOST_IN_A_NETWORK documents has matrices of one lane.
 //
 // A sum runs from the first rank to the last, and no operation is reordered or fused, so the digits of a query depend
@@ -54,13 +54,14 @@ constexpr int MOST_LANES = 2;
 #endif
 constexpr int64_t MOST_IN_A_NETWORK = 768;  // longer lists are sorted faster by their digits
 constexpr int MOST_GRADE_BITS = 8;          // of a sort key; more distinct grades than that are looked up after the sort
-constexpr int MOST_COUNTED_GRADES = 255;    // the documents of each grade are counted; more distinct grades are sorted,
-constexpr int64_t MOST_SORTED_GRADES = 48;  // and so are those of short lists, without a branch that depends on them
+constexpr int64_t FEW_GRADES = 32;            // so many grades are counted, and in longer lists as many as documents, up
+constexpr int64_t MOST_COUNTED_GRADES = 255;  // to this number; documents of more distinct grades than that are sorted
 constexpr int64_t HIGHEST = std::numeric_limits<int64_t>::max();
 constexpr double NEGLIGIBLE = 0x1p-60;      // a user who gets further with this probability changes no digit
-constexpr int64_t USUAL_RANKS = 16;         // so many ranks of a tie are cheaper than to ask how many are reached
+constexpr int64_t LARGEST_POWER = 1000;      // of 2, up to which a coefficient of a polynomial may grow
+constexpr int64_t USUAL_RANKS = 16;         // so many ranks are cheaper than to ask how many are reached
 
-enum Ties : int64_t { STABLE, WORST, BEST, DOCID, MEAN, IDEAL, RANDOM };  // the last two need no scores
+enum Ties : int64_t { STABLE, WORST, BEST, DOCID, MEAN, IDEAL };  // the last one needs no scores
 enum Kind : int64_t { GAINS, PRECISIONS, CASCADE, PRECISIONS_BY_HITS };
 
 }  // namespace
@@ -135,10 +136,19 @@ To narrow(const R& lanes) {
 }
 template <class Mask>
 bool is_any(const Mask& lanes) {  // whether any lane is true
-    bool any = false;
-    for (int lane = 0; lane < int(sizeof lanes / sizeof at(lanes, 0)); lane++) any |= at(lanes, lane) != 0;
+    uint64_t words[(sizeof lanes + 7) / 8] = {}, any = 0;
+    std::memcpy(words, &lanes, sizeof lanes);
+    for (const uint64_t word : words) any |= word;
     return any;
 }
+template <class R>
+int64_t largest(const R& counts) {
+    auto most = at(counts, 0);
+    for (int lane = 1; lane < int(sizeof counts / sizeof most); lane++) most = std::max(most, at(counts, lane));
+    return static_cast<int64_t>(most);
+}
+template <class R>
+R at_least(double lowest, const R& lanes) { return lanes > lowest ? lanes : R{} + lowest; }
 
 // An array with room for a number of values that is set once a batch. It needs no C++ library when the core is loaded.
 template <class T>
@@ -209,9 +219,25 @@ double mean_of_numbers(const double* x, int64_t n) {
     return complete(sum, lost) / count;
 }
 
-struct Run {  // documents of one grade in a tie
-    int64_t grade, n;
+template <int LANES>
+struct Run {  // documents of one grade: in a tie, or in the list of each lane
+    Grades<LANES> grade;
+    Doubles<LANES> n, stop;  // how many; the probability to stop at each, see `stops_in_tie`
 };
+
+// Writes sorted documents as runs of one grade in each lane. The grade 0 is no document.
+template <int LANES, class GradeAt>
+void write_runs(Array<Run<LANES>>& runs, int64_t begin, int64_t end, GradeAt grade_at) {
+    runs.clear();
+    Run<LANES> run = {};
+    for (int64_t i = begin; i < end; i++) {
+        const Grades<LANES> grade = grade_at(i);
+        if (i > begin && is_any(mask(grade != run.grade))) runs.push_back(std::exchange(run, Run<LANES>{}));
+        run.grade = grade;
+        run.n += narrow<Doubles<LANES>>(grade > 0 ? Grades<LANES>{} + 1 : Grades<LANES>{});
+    }
+    runs.push_back(run);
+}
 
 template <int LANES>
 struct PartOfTie {  // the documents of a tie down to one rank
@@ -226,6 +252,7 @@ struct Batch {
     int n_lanes = 0;                   // queries; further lanes are padding
     int64_t query[LANES], first[LANES], n[LANES];  // n documents of each, from the offset `first` on
     int64_t width = 0;
+    Doubles<LANES> size = {};          // n as numbers
     int position_bits = 0, order_bits = 0;  // of a key
     Array<Integers<LANES>> key;
     Array<int64_t> score;        // as integers, lane after lane, by position in the query
@@ -235,8 +262,10 @@ struct Batch {
     Array<Doubles<LANES>> term, so_far;       // what each rank adds to a sum, and what has been accumulated there
     Array<Doubles<LANES>> stop;               // the probability to stop at each rank, for a user who reaches it
     Array<PartOfTie<LANES>> part;
-    Array<Run> runs;                   // of one tie, see `count_grades`
-    Array<double> s, t, spare;         // see `stops_in_tie`
+    Array<Run<LANES>> runs;            // of the whole lists, if they are ranked by grade
+    Array<Run<1>> runs_of_tie;         // see `count_grades`
+    Array<double> t;                   // of the ranks of one tie
+    Array<Doubles<LANES>> spare;       // see `stops_in_tie`
     Array<std::tuple<int64_t, int64_t, int64_t, int64_t>> unsorted;  // documents that `repair` sorts
 
     explicit Batch(const Documents& documents) : all(documents) {}
@@ -248,11 +277,12 @@ struct Batch {
             first[lane] = all.start[query[lane]];
             n[lane] = lane < n_lanes ? all.start[query[lane] + 1] - first[lane] : 0;
             width = std::max(width, n[lane]);
+            set(size, lane, static_cast<double>(n[lane]));
         }
         return key.make_room(width) && score.make_room(width * LANES) && grade.make_room(width) && term.make_room(width) &&
                so_far.make_room(width) && is_tied.make_room(width) && part.make_room(width) && stop.make_room(width) &&
-               runs.make_room(width) && unsorted.make_room(width) && s.make_room(width + 1) && t.make_room(width + 1) &&
-               spare.make_room(4 * width + 4);
+               runs.make_room(std::max(width, MOST_COUNTED_GRADES)) && runs_of_tie.make_room(width) &&
+               unsorted.make_room(width) && t.make_room(width + 1) && spare.make_room(5 * width);
     }
 
     int64_t row_at(int64_t document) const { return all.rows ? all.rows[document] : document; }
@@ -267,12 +297,8 @@ struct Batch {
         while (has_ties && depth < width && is_any(is_tied[depth - 1])) depth++;
         return depth;
     }
-    void count_grades(int lane, int64_t begin, int64_t end) {  // of a tie, in ascending order, as runs
-        runs.clear();
-        for (int64_t i = begin; i < end; i++) {
-            if (i == begin || at(grade[i], lane) != at(grade[i - 1], lane)) runs.push_back({at(grade[i], lane), 0});
-            runs.end()[-1].n++;
-        }
+    void count_grades(int lane, int64_t begin, int64_t end) {  // of a tie
+        write_runs<1>(runs_of_tie, begin, end, [&](int64_t i) { return at(grade[i], lane); });
     }
 };
 
@@ -391,35 +417,32 @@ void find_ties(Batch<LANES>& batch, const Integers<LANES>& has_near, int64_t sco
 template <int LANES>
 void rank_by_grade(Batch<LANES>& batch) {
     const Documents& all = batch.all;
+    const auto grade_at = [&](int lane, int64_t i) { return all.grade[batch.row_at(batch.first[lane] + i)]; };
     batch.has_ties = false;
-    std::fill_n(batch.key.begin(), batch.width, Integers<LANES>{});
-    std::fill_n(batch.grade.begin(), batch.width, Grades<LANES>{});
-    const bool is_counted = all.n_grades <= MOST_COUNTED_GRADES && (LANES == 1 || batch.width > MOST_SORTED_GRADES);
-    for (int lane = 0; lane < LANES; lane++) {
-        int64_t count[MOST_COUNTED_GRADES + 1];
-        if (is_counted) std::fill_n(count, all.n_grades + 1, 0);
-        for (int64_t i = 0; i < batch.n[lane]; i++) {
-            const int64_t grade = all.grade[batch.row_at(batch.first[lane] + i)];
-            if (is_counted) count[grade]++;
-            else set(batch.key[i], lane, -grade);
+    if (all.n_grades > std::clamp(batch.width, FEW_GRADES, MOST_COUNTED_GRADES)) {
+        std::fill_n(batch.key.begin(), batch.width, Integers<LANES>{});
+        for (int lane = 0; lane < LANES; lane++) {
+            for (int64_t i = 0; i < batch.n[lane]; i++) set(batch.key[i], lane, -int64_t{grade_at(lane, i)});
         }
-        for (int64_t grade = all.n_grades, i = 0; grade > 0 && is_counted; grade--) {
-            for (const int64_t end = i + count[grade]; i < end; i++) set(batch.grade[i], lane, grade);
+        sort(batch, 0);
+        for (int64_t i = 0; i < batch.width; i++) batch.grade[i] = narrow<Grades<LANES>>(-batch.key[i]);
+        return write_runs<LANES>(batch.runs, 0, batch.width, [&](int64_t i) { return batch.grade[i]; });
+    }
+    Grades<LANES> count[MOST_COUNTED_GRADES + 1], n = narrow<Grades<LANES>>(batch.size);
+    std::fill_n(count, all.n_grades + 1, Grades<LANES>{});
+    for (int64_t i = 0; i < batch.width; i++) {
+        for (int lane = 0; lane < LANES; lane++) {  // neighbours in memory are counted one after the other
+            if (i < batch.n[lane]) reinterpret_cast<int32_t*>(count)[grade_at(lane, i) * LANES + lane]++;
         }
     }
-    if (is_counted) return;
-    sort(batch, 0);
-    for (int64_t i = 0; i < batch.width; i++) batch.grade[i] = narrow<Grades<LANES>>(-batch.key[i]);
-}
-
-// Makes one tie of all documents of each query, in whatever order they are.
-template <int LANES>
-void tie_all(Batch<LANES>& batch) {
-    batch.position_bits = bits_for(batch.width);
-    batch.has_ties = true;
-    for (int64_t i = 0; i < batch.width; i++) {
-        batch.key[i] = Integers<LANES>{} + i;
-        for (int lane = 0; lane < LANES; lane++) set(batch.is_tied[i], lane, mask(i + 1 < batch.n[lane]));
+    std::fill_n(batch.grade.begin(), batch.width, Grades<LANES>{});
+    batch.runs.clear();
+    n -= count[0];
+    for (int32_t grade = 1; grade <= all.n_grades; n -= count[grade++]) {  // to the first n documents, then to fewer
+        if (!is_any(count[grade])) continue;
+        batch.runs.push_back({Grades<LANES>{} + grade, narrow<Doubles<LANES>>(count[grade]), Doubles<LANES>{}});
+        const int32_t most = largest(n);
+        for (int32_t i = 0; i < most; i++) batch.grade[i] = i < n ? Grades<LANES>{} + grade : batch.grade[i];
     }
 }
 
@@ -427,9 +450,7 @@ void tie_all(Batch<LANES>& batch) {
 template <int LANES>
 int64_t rank_batch(Batch<LANES>& batch) {
     const Documents& all = batch.all;
-    if (all.ties >= IDEAL) rank_by_grade(batch);
-    if (all.ties == RANDOM) tie_all(batch);
-    if (all.ties >= IDEAL) return -1;
+    if (all.ties == IDEAL) return rank_by_grade(batch), -1;
     const int grade_bits = bits_for(all.n_grades + 1);
     const bool is_best = all.ties == BEST;
     const bool key_has_grade = grade_bits <= MOST_GRADE_BITS && all.ties != STABLE && all.ties != DOCID;
@@ -479,14 +500,21 @@ int64_t rank_batch(Batch<LANES>& batch) {
 //
 // Each writes what the first ranks add to the sum, as the mean over all orders of tied documents: first as if no order
 // were open; then a walk down the ranks adds up each tie, and one up the ranks hands the result to all of its documents.
-// A tie of equal values keeps them, because rounding could lift a perfect ranking above 1.
+// A tie of equal values keeps them, because rounding could lift a perfect ranking above 1. A random order is a tie of all
+// documents, whose mean follows from the number of documents of each grade.
 
 // Writes a value for each document by its grade.
 template <int LANES>
-void look_up(const double* by_grade, Batch<LANES>& batch, int64_t depth) {
+void look_up(const double* by_grade, Batch<LANES>& batch, int64_t begin, int64_t end) {
     const int32_t* grade = reinterpret_cast<const int32_t*>(batch.grade.begin());
     double* term = reinterpret_cast<double*>(batch.term.begin());
-    for (int64_t i = 0; i < depth * LANES; i++) term[i] = by_grade[grade[i]];
+    for (int64_t i = begin * LANES; i < end * LANES; i++) term[i] = by_grade[grade[i]];
+}
+template <int LANES>
+Doubles<LANES> value_of(const double* by_grade, const Run<LANES>& run) {
+    Doubles<LANES> value;
+    for (int lane = 0; lane < LANES; lane++) set(value, lane, by_grade[at(run.grade, lane)]);
+    return value;
 }
 
 // What a rank adds: by_grade[g] x by_rank[rank]. In a tie it is the mean of the documents.
@@ -500,7 +528,7 @@ void gains(const Family& family, Batch<LANES>& batch, int64_t depth) {
             }
         }
     } else {
-        look_up(family.by_grade, batch, end);
+        look_up(family.by_grade, batch, 0, end);
     }
     if (!batch.has_ties) return;
     const Doubles<LANES> zero = {};
@@ -521,11 +549,13 @@ void gains(const Family& family, Batch<LANES>& batch, int64_t depth) {
 
 // What a rank adds: the sum of by_grade so far if by_grade[g] > 0, divided by by_rank[rank]. Let a tie of m documents have
 // r with a value above 0, g on average, and let G be the sum above it. Its j-th rank then has the expectation
-// r/m (G + g + (j - 1) g (r - 1)/(m - 1)), which takes one division with the denominator m (m - 1).
+// r/m (G + g + (j - 1) g (r - 1)/(m - 1)), which takes one division with the denominator m (m - 1). Returns the rank from
+// which on it is 0.
 template <int LANES>
-void precisions(const Family& family, Batch<LANES>& batch, int64_t depth) {
-    const int64_t end = batch.with_whole_ties(depth);
-    look_up(family.by_grade, batch, end);
+int64_t precisions(const Family& family, Batch<LANES>& batch, int64_t depth) {
+    int64_t end = batch.with_whole_ties(depth);
+    look_up(family.by_grade, batch, 0, end);
+    while (!batch.has_ties && end && !is_any(mask(batch.term[end - 1] > 0))) end--;
     const Doubles<LANES> zero = {};
     Doubles<LANES> sum = {}, lost = {}, so_far = {}, before = {};
     PartOfTie<LANES> part = {};
@@ -561,152 +591,186 @@ void precisions(const Family& family, Batch<LANES>& batch, int64_t depth) {
         const Doubles<LANES> numerator = (part.hits * part.above + total) * others + total * j * (part.hits - 1.0);
         batch.term[i] = part.is_mixed ? numerator / (part.size * others) : batch.term[i];
     }
+    return std::min(depth, end);
 }
 
-// The probability of h relevant documents among t of m, r of them relevant, for h = 0 ... t. Ratios of neighbours are
-// multiplied outwards from the most likely h. The products fall in both directions, so no digit is lost.
-void hypergeometric(int64_t m, int64_t r, int64_t t, double* p) {
+// Both in a random order.
+template <int LANES>
+void of_random_order(const Family& family, Batch<LANES>& batch, int64_t depth) {
+    const Doubles<LANES> zero = {}, size = at_least(1.0, batch.size);
+    Doubles<LANES> total = {}, lost = {}, hits = {}, lowest = zero + INFINITY, highest = zero - INFINITY;
+    for (const Run<LANES>& run : batch.runs) {
+        const Doubles<LANES> value = value_of(family.by_grade, run);
+        add(value * run.n, total, lost);
+        hits += value > 0 ? run.n : zero;
+        lowest = mask(run.n > 0) & mask(value < lowest) ? value : lowest;
+        highest = mask(run.n > 0) & mask(value > highest) ? value : highest;
+    }
+    const Doubles<LANES> mean = complete(total, lost) / size;
+    const Doubles<LANES> first = mean > highest ? highest : mean < lowest ? lowest : mean;  // if values are equal
+    const Doubles<LANES> growth = family.kind == PRECISIONS ? (hits - 1.0) / at_least(1.0, size - 1.0) : zero;
+    for (int64_t i = 0; i < depth; i++) batch.term[i] = batch.size > double(i) ? first * (1.0 + growth * double(i)) : zero;
+}
+
+// The probability of h relevant documents among t of m, r of them relevant, for the lowest h to the highest, which are
+// returned. Ratios of neighbours are multiplied outwards from the most likely h. The products fall in both directions, so
+// no digit is lost.
+std::pair<int64_t, int64_t> hypergeometric(int64_t m, int64_t r, int64_t t, double* p) {
     const int64_t lowest = std::max<int64_t>(0, r + t - m), highest = std::min(r, t);
     const int64_t mode = std::clamp(static_cast<int64_t>((t + 1.0) * (r + 1.0) / (m + 2.0)), lowest, highest);
-    const auto to_next = [=](int64_t h) { return double(r - h) * (t - h) / (double(h + 1) * (m - r - t + h + 1)); };
-    std::fill_n(p, t + 1, 0.0);
+    const auto more = [=](int64_t h) { return double(r - h) * (t - h); };  // p[h + 1] / p[h] = more(h) / fewer(h + 1)
+    const auto fewer = [=](int64_t h) { return double(h) * (m - r - t + h); };
     p[mode] = 1;
-    for (int64_t h = mode; h < highest; h++) p[h + 1] = p[h] * to_next(h);
-    for (int64_t h = mode; h > lowest; h--) p[h - 1] = p[h] / to_next(h - 1);
-    const double total = std::accumulate(p, p + t + 1, 0.0);
-    for (int64_t h = 0; h <= t; h++) p[h] /= total;
+    for (int64_t h = mode; h < highest; h++) p[h + 1] = p[h] * (more(h) / fewer(h + 1));
+    for (int64_t h = mode; h > lowest; h--) p[h - 1] = p[h] * (fewer(h) / more(h - 1));
+    const double total = std::accumulate(p + lowest, p + highest + 1, 0.0);
+    for (int64_t h = lowest; h <= highest; h++) p[h] /= total;
+    return {lowest, highest};
 }
 
-// The probabilities to stop at the first ranks of a tie, for a user who reaches it: the means over all orders of its
-// documents, whose probabilities `stop` gives by grade. So many ranks are needed; `s` and `t` have room for them, and
-// `spare` for four times as many.
-//
-// Let S_j be the mean, over all sets of j documents, of the probability to continue past all of them, and T_j the
-// probability to stop at the j-th rank. They are known for documents at which nobody stops (S = 1, T = 0); each further
-// document mixes them with positive weights, so no digit is lost. So do many documents of one grade, at once: h of the
-// first j documents are then from before, with the hypergeometric probability.
-//
-// For few ranks, a polynomial is faster. With q = 1 - p, let E be the product of (1 + q x) over all m documents, and F the
-// sum over each document of p times that product over the others. Their coefficients are sums over sets of j documents, so
-// T_{j+1} = F_j / (m C(m-1, j)). A further run multiplies E by e = (1 + q x)^n, and turns F into F e + E f, where
-// f = n p (1 + q x)^(n-1). All numbers are positive.
-template <class Stop>
-void stops_in_tie(const Run* begin, const Run* end, int64_t size, Stop stop, int64_t ranks, double* s, double* t,
-                  double* spare) {
-    int64_t n_zero = 0, n_one = 0;
-    for (const Run* run = begin; run < end; run++) {
-        const double p = stop(run->grade);
-        (p == 0.0 ? n_zero : n_one) += p == 0.0 || p == 1.0 ? run->n : 0;
-    }
-    if (n_zero + n_one == size) {  // the first of n_one documents is at rank j + 1
-        double left = 1, lost_of_left = 0;
-        for (int64_t j = 0; j < ranks; j++) t[j] = leave(std::min(double(n_one) / (size - j), 1.0), left, lost_of_left);
-        if (ranks > n_zero) {  // somebody who gets here stops for certain: in all, exactly 1
-            double sum = 0, lost = 0;
-            for (int64_t j = 0; j < n_zero; j++) add(t[j], sum, lost);
-            t[n_zero] = std::max(1 - sum - lost, 0.0);
-        }
-        return;
-    }
-    if (ranks <= USUAL_RANKS) {
-        double E[USUAL_RANKS] = {1}, F[USUAL_RANKS] = {}, e[USUAL_RANKS], f[USUAL_RANKS];
-        for (const Run* run = begin; run < end; run++) {
-            const double p = stop(run->grade), n = run->n;
-            e[0] = 1, f[0] = n * p;
-            for (int64_t h = 1; h < ranks; h++) {
-                const double factor = (1 - p) / h;
-                e[h] = e[h - 1] * (std::max(n - h + 1, 0.0) * factor), f[h] = f[h - 1] * (std::max(n - h, 0.0) * factor);
-            }
-            for (int64_t j = ranks - 1; j >= 0; j--) {
-                double new_E = 0, new_F = 0;
-                for (int64_t h = 0; h <= j; h++) new_E += E[h] * e[j - h], new_F += F[h] * e[j - h] + E[h] * f[j - h];
-                E[j] = new_E, F[j] = new_F;
-            }
-        }
-        double n_choices = size;  // of j documents, and the one that follows
-        for (int64_t j = 0; j < ranks; n_choices *= double(size - 1 - j) / (j + 1), j++) t[j] = F[j] / n_choices;
-        return;
-    }
-    std::fill_n(s, ranks, 0.0), std::fill_n(t, ranks, 0.0);
-    std::fill_n(s, std::min(ranks, n_zero + 1), 1.0);
-    double n = n_zero;
-    for (const Run* run = begin; run < end; run++) {
-        const double p = stop(run->grade);
-        if (p != 0.0 && run->n > ranks) {
-            double *new_s = spare, *new_t = new_s + ranks, *power = new_t + ranks, *probability = power + ranks;
-            double left = 1, lost = 0;
-            for (int64_t j = 0; j < ranks; j++) power[j] = left + lost, leave(p, left, lost);
-            for (int64_t j = 0; j < ranks; j++) {
-                const double n_left = n + run->n - j;
-                hypergeometric(static_cast<int64_t>(n) + run->n, static_cast<int64_t>(n), j, probability);
-                new_s[j] = new_t[j] = 0;
-                for (int64_t h = 0; h <= j; h++) {
-                    const double weight = probability[h] * power[j - h];
-                    new_s[j] += weight * s[h];
-                    new_t[j] += weight * (std::max(n - h, 0.0) / n_left * t[h] + (run->n - (j - h)) / n_left * s[h] * p);
-                }
-            }
-            std::copy_n(new_s, ranks, s), std::copy_n(new_t, ranks, t);
-            n += run->n;
-            continue;
-        }
-        for (int64_t i = p == 0.0 ? run->n : 0; i < run->n; i++) {
-            n++;
-            for (int64_t j = ranks - 1; j > 0; j--) {  // s[j] is S_j, and t[j] is T_{j+1}
-                const double share = j / n, moved_t = t[j - 1] * share, moved_s = s[j - 1] * share;
-                t[j] = t[j] * (std::max(n - j - 1, 0.0) / n) + (moved_t - moved_t * p) + s[j] * (p / n);
-                s[j] = s[j] * (std::max(n - j, 0.0) / n) + (moved_s - moved_s * p);
-            }
-            t[0] = t[0] * ((n - 1) / n) + p / n;
-        }
-    }
-}
+// The probabilities to stop at the first ranks of a tie, or of a tie in each lane, for a user who reaches it, are the means
+// over all orders of its documents. Three functions find them. All numbers in them are positive, so no digit is lost.
 
-// Writes the probabilities to stop in a tie that some users reach.
+// Where each document stops all users or nobody, the first of n_one documents is at the rank j + 1 with the probability
+// n_one / (size - j), if it is not above. Returns the number of ranks that users reach in the chosen lanes.
 template <int LANES>
-void write_stops(const Family& family, Batch<LANES>& batch, int lane, int64_t above, int64_t end, int64_t depth,
-                 double reached, double scale) {
-    batch.count_grades(lane, above, end);
-    const int64_t size = end - above;
-    const auto stop = [&](int64_t grade) { return std::min(family.by_grade[grade] * scale, 1.0); };
-    end = std::min(depth, end);
-    int64_t ranks = std::max<int64_t>(std::min(end, family.effective_depth) - above, 0);
-    if (ranks > USUAL_RANKS) {  // S_j <= (1 - mean)^j (Maclaurin), so nobody gets further than this
-        double sum = 0;
-        for (const Run& run : batch.runs) sum += run.n * stop(run.grade);
-        const double mean = std::min(sum / size, 1.0);
-        const double furthest = std::max(std::ceil(std::log(NEGLIGIBLE) / std::log1p(-mean)), 1.0);
-        if (furthest < ranks) ranks = static_cast<int64_t>(furthest);
+int64_t stops_at_once(const Doubles<LANES>& size, const Doubles<LANES>& n_one, const Integers<LANES>& is_chosen,
+                      int64_t ranks, Doubles<LANES>* t) {
+    const Doubles<LANES> zero = {}, one = zero + 1.0;
+    Doubles<LANES> left = n_one > 0 ? one : zero, lost = {};
+    for (int64_t j = 0; j < ranks; j++) {
+        if (j % USUAL_RANKS == 0) {
+            left = left > NEGLIGIBLE ? left : zero, lost = left > 0 ? lost : zero;
+            if (!is_any(is_chosen & mask(left > 0))) return j;
+        }
+        const Doubles<LANES> share = n_one / at_least(1.0, size - double(j));
+        const Doubles<LANES> stops = leave(share < 1.0 ? share : one, left, lost);
+        t[j] = is_chosen ? stops : t[j];
     }
-    if (ranks) {
-        stops_in_tie(batch.runs.begin(), batch.runs.end(), size, stop, ranks, batch.s.begin(), batch.t.begin(),
-                     batch.spare.begin());
-    }
-    for (int64_t i = above; i < end; i++) set(batch.term[i], lane, i < above + ranks ? reached * batch.t[i - above] : 0.0);
+    return ranks;
 }
 
-// What a rank adds: the probability that the user stops there, times by_rank[rank].
+// In any tie of up to about a thousand documents. With q = 1 - p, let E be the product of (1 + q x) over all m documents,
+// and F the sum over each document of p times that product over the others. Their coefficients are sums over sets of j
+// documents, so the probability to stop at the rank j + 1 is F_j / (m C(m-1, j)). A further run multiplies E by
+// e = (1 + q x)^n, and turns F into F e + E f, where f = n p (1 + q x)^(n-1). The powers of q are exact to the last digit,
+// as 1 - p alone is not.
 template <int LANES>
-void cascade(const Family& family, Batch<LANES>& batch, int64_t depth) {
+void stops_by_polynomials(const Array<Run<LANES>>& runs, const Doubles<LANES>& size, int64_t ranks, Doubles<LANES>* t,
+                          Doubles<LANES>* spare) {
+    const Doubles<LANES> zero = {}, one = zero + 1.0;
+    Doubles<LANES>*E = spare, *F = E + ranks, *e = F + ranks, *f = e + ranks;
+    std::fill_n(E, 2 * ranks, zero);
+    E[0] = one;
+    int64_t degree = 0;  // of E
+    for (const Run<LANES>& run : runs) {
+        Doubles<LANES> choices = one, left = one, lost = zero;
+        const int64_t n = std::min(largest(run.n), ranks - 1);
+        for (int64_t h = 0; h <= n; h++) {
+            const Doubles<LANES> others = at_least(0.0, run.n - double(h));
+            e[h] = choices * (left + lost), f[h] = e[h] * (others * run.stop);
+            leave(run.stop, left, lost);
+            choices *= others * (1.0 / (h + 1));
+        }
+        const int64_t degree_before = std::exchange(degree, std::min(degree + n, ranks - 1));
+        for (int64_t j = degree; j >= 0; j--) {
+            Doubles<LANES> new_E = zero, new_F = zero;
+            for (int64_t h = std::max<int64_t>(j - n, 0); h <= std::min(j, degree_before); h++) {
+                new_E += E[h] * e[j - h], new_F += F[h] * e[j - h] + E[h] * f[j - h];
+            }
+            E[j] = new_E, F[j] = new_F;
+        }
+    }
+    Doubles<LANES> choices = size;  // of j documents, and the one that follows
+    for (int64_t j = 0; j < ranks; choices *= (size - (j + 1.0)) * (1.0 / (j + 1)), j++) {
+        t[j] = size > double(j) ? F[j] / choices : zero;
+    }
+}
+
+// In a larger tie, whose coefficients would not fit into a double. Let S_j be the mean, over all sets of j documents, of the
+// probability to continue past all of them, and T_j the probability to stop at the j-th rank. They are known for no
+// document. Further documents of one grade mix them with positive weights: h of the first j documents are then among the n
+// from before, with the hypergeometric probability.
+void stops_by_means(const Array<Run<1>>& runs, int64_t ranks, double* t, double* spare) {
+    double *s = spare, *new_s = s + ranks, *new_t = new_s + ranks, *power = new_t + ranks, *probability = power + ranks;
+    std::fill_n(s, ranks, 0.0), std::fill_n(t, ranks, 0.0);  // s[j] is S_j, and t[j] is T_{j+1}
+    s[0] = 1;
+    int64_t n = 0;
+    for (const Run<1>& run : runs) {
+        const int64_t m = n + static_cast<int64_t>(run.n);
+        double left = 1, lost = 0;
+        for (int64_t j = 0; j < ranks; j++) power[j] = left + lost, leave(run.stop, left, lost);
+        for (int64_t j = 0; j < std::min(ranks, m + 1); j++) {
+            const auto [lowest, highest] = hypergeometric(m, n, j, probability);
+            double mean_s = 0, mean_t = 0;
+            for (int64_t h = lowest; h <= highest; h++) {
+                const double weight = probability[h] * power[j - h];
+                mean_s += weight * s[h];
+                mean_t += weight * ((n - h) * t[h] + (run.n - (j - h)) * run.stop * s[h]);
+            }
+            new_s[j] = mean_s, new_t[j] = mean_t / std::max<int64_t>(m - j, 1);
+        }
+        n = m;
+        std::copy_n(new_s, std::min(ranks, n + 1), s), std::copy_n(new_t, std::min(ranks, n), t);
+    }
+}
+
+// Writes the probabilities for the first of so many ranks, and returns how many are written: nobody gets further. `spare`
+// has room for five times as many numbers.
+template <int LANES>
+int64_t stops_in_tie(const Family& family, const Array<Run<LANES>>& runs, const Doubles<LANES>& size,
+                     const Doubles<LANES>& scale, int64_t ranks, Doubles<LANES>* t, Doubles<LANES>* spare) {
+    const Doubles<LANES> zero = {}, one = zero + 1.0;
+    Doubles<LANES> total = {}, n_zero = {}, n_one = {};
+    for (Run<LANES>& run : runs) {
+        const Doubles<LANES> p = value_of(family.by_grade, run) * scale;
+        run.stop = p < 1.0 ? p : one;
+        total += run.stop * run.n, n_zero += p > 0 ? zero : run.n, n_one += p < 1.0 ? zero : run.n;
+    }
+    ranks = std::min(ranks, family.effective_depth);
+    const Integers<LANES> is_sure = mask(n_zero + n_one == size);
+    if (!is_any(~is_sure)) return stops_at_once<LANES>(size, n_one, is_sure, ranks, t);
+    if constexpr (LANES == 1) {
+        if (ranks > USUAL_RANKS) {  // S_j <= (1 - mean)^j (Maclaurin), so nobody gets further than this
+            const double furthest = std::ceil(std::log(NEGLIGIBLE) / std::log1p(-std::min(total / size, 1.0)));
+            ranks = static_cast<int64_t>(std::min<double>(ranks, std::max(furthest, 1.0)));
+        }
+        const bool is_large = size > LARGEST_POWER && ranks * bits_for(static_cast<int64_t>(size)) > LARGEST_POWER;
+        if (is_large) return stops_by_means(runs, ranks, t, spare), ranks;
+    }
+    stops_by_polynomials<LANES>(runs, size, ranks, t, spare);
+    for (int64_t j = stops_at_once<LANES>(size, n_one, is_sure, ranks, t); j < ranks; j++) t[j] = is_sure ? zero : t[j];
+    return ranks;
+}
+
+// What a rank adds: the probability that the user stops there, times by_rank[rank]. Returns the rank from which on it is 0.
+template <int LANES>
+int64_t cascade(const Family& family, Batch<LANES>& batch, int64_t depth, bool is_random) {
     const Doubles<LANES> zero = {}, one = zero + 1.0;
     Doubles<LANES> scale, reach = one, lost = {};
     for (int lane = 0; lane < LANES; lane++) set(scale, lane, family.scale ? family.scale[batch.query[lane]] : 1.0);
+    Doubles<LANES>* const spare = batch.spare.begin();
+    if (is_random) return stops_in_tie<LANES>(family, batch.runs, batch.size, scale, depth, batch.term.begin(), spare);
     const int64_t with_pairs = std::min(depth + 1, batch.width);
     bool is_over = false;  // whether nobody is left
-    look_up(family.by_grade, batch, with_pairs);
     for (int64_t i = 0; i < with_pairs; i++) {
-        const Doubles<LANES> p = batch.term[i] * scale, stop = p < 1.0 ? p : one;
-        batch.stop[i] = stop;
-        is_over = is_over || (i % USUAL_RANKS == 0 && !is_any(mask(reach > NEGLIGIBLE)));
+        if (i % USUAL_RANKS == 0) {
+            reach = reach > NEGLIGIBLE ? reach : zero, lost = reach > 0 ? lost : zero;  // whoever the neighbours are
+            if (i) batch.so_far[i - 1] = reach + lost;
+            is_over = is_over || !is_any(mask(reach > 0));
+            look_up(family.by_grade, batch, i, std::min(i + USUAL_RANKS, with_pairs));
+        }
         // Within a tie, `reach` belongs to one of its orders, and users may get further in the others.
         if (is_over && !(batch.has_ties && is_any(batch.is_tied[i - 1]))) {
-            for (; depth > i; depth--) batch.term[depth - 1] = zero;
+            depth = std::min(depth, i);
             break;
         }
+        const Doubles<LANES> p = batch.term[i] * scale, stop = p < 1.0 ? p : one;
+        batch.stop[i] = stop;
         batch.term[i] = leave(stop, reach, lost);
         batch.so_far[i] = reach + lost;
     }
-    if (!batch.has_ties) return;
+    if (!batch.has_ties) return depth;
     Integers<LANES> is_last = {}, has_larger = {};
     for (int64_t i = 0; i < depth; i++) {  // ties of two documents, which are the most, in all lanes at once
         const Integers<LANES> is_tied = batch.is_tied[i];
@@ -725,10 +789,15 @@ void cascade(const Family& family, Batch<LANES>& batch, int64_t depth) {
             const double reached = i ? at(batch.so_far[i - 1], lane) : 1.0;
             if (reached <= NEGLIGIBLE) break;
             end = batch.end_of_tie(i, lane);
-            const bool is_mixed = at(batch.grade[i], lane) != at(batch.grade[end - 1], lane);
-            if (end > i + 2 && is_mixed) write_stops(family, batch, lane, i, end, depth, reached, at(scale, lane));
+            if (end <= i + 2 || at(batch.grade[i], lane) == at(batch.grade[end - 1], lane)) continue;
+            batch.count_grades(lane, i, end);
+            const int64_t last = std::min(depth, end);
+            const int64_t ranks = stops_in_tie<1>(family, batch.runs_of_tie, end - i, at(scale, lane), last - i,
+                                                  batch.t.begin(), reinterpret_cast<double*>(spare));
+            for (int64_t j = i; j < last; j++) set(batch.term[j], lane, j - i < ranks ? reached * batch.t[j - i] : 0.0);
         }
     }
+    return depth;
 }
 
 // -- from what ranks add to values --------------------------------------------------------------------------------------
@@ -769,9 +838,10 @@ void write_sums(const Family& family, const Batch<LANES>& batch, int64_t depth, 
 
 // The sum of the precisions at the hits down to each cutoff, divided by the number of hits. Both are random where a tie
 // spans the cutoff. Given that h of the tie's relevant documents are at its t ranks within, they are in any order
-// there: the j-th rank adds (h/t) (b + 1 + (j-1) (h-1)/(t-1)) / rank, where b is the number of hits above the tie.
+// there: the j-th rank adds (h/t) (b + 1 + (j-1) (h-1)/(t-1)) / rank, where b is the number of hits above the tie. A random
+// order is a tie of all documents.
 template <int LANES>
-void write_precisions_by_hits(const Family& family, Batch<LANES>& batch, int64_t depth, double* out) {
+void write_precisions_by_hits(const Family& family, Batch<LANES>& batch, int64_t depth, bool is_random, double* out) {
     const double* by_rank = family.by_rank;
     const Array<Doubles<LANES>>&hits = batch.so_far, &sum = batch.term;  // the latter of the precisions so far
     Doubles<LANES> so_far = {}, lost = {};
@@ -783,23 +853,24 @@ void write_precisions_by_hits(const Family& family, Batch<LANES>& batch, int64_t
         const int64_t end = std::min(family.cutoff[c], depth);
         Doubles<LANES> ratio = {};
         if (end) ratio = sum[end - 1] / (hits[end - 1] > 1.0 ? hits[end - 1] : Doubles<LANES>{} + 1.0);
-        for (int lane = 0; lane < LANES && batch.has_ties && end; lane++) {
-            if (!at(batch.is_tied[end - 1], lane)) continue;  // no tie spans the cutoff
-            int64_t above = end - 1;
+        for (int lane = 0; lane < LANES && (batch.has_ties || is_random) && end; lane++) {
+            if (!is_random && !at(batch.is_tied[end - 1], lane)) continue;  // no tie spans the cutoff
+            int64_t above = is_random ? 0 : end - 1;
             while (above && at(batch.is_tied[above - 1], lane)) above--;
-            const int64_t end_of_tie = batch.end_of_tie(end, lane), t = end - above;
+            const int64_t end_of_tie = is_random ? batch.n[lane] : batch.end_of_tie(end, lane);
+            const int64_t t = is_random ? std::min(family.cutoff[c], end_of_tie) : end - above;
             batch.count_grades(lane, above, end_of_tie);
-            if (batch.runs.size() == 1) continue;
+            if (batch.runs_of_tie.size() == 1) continue;
             const double b = above ? at(hits[above - 1], lane) : 0.0, sum_above = above ? at(sum[above - 1], lane) : 0.0;
             double r = 0, first = 0, second = 0, lost_of_first = 0, lost_of_second = 0;
-            for (const Run& run : batch.runs) r += run.n * family.by_grade[run.grade];
+            for (const Run<1>& run : batch.runs_of_tie) r += run.n * family.by_grade[run.grade];
             for (int64_t j = 0; j < t; j++) {
                 add(1 / by_rank[above + j], first, lost_of_first), add(j / by_rank[above + j], second, lost_of_second);
             }
             first += lost_of_first, second += lost_of_second;
-            hypergeometric(end_of_tie - above, static_cast<int64_t>(r), t, batch.t.begin());
+            const auto [lowest, highest] = hypergeometric(end_of_tie - above, static_cast<int64_t>(r), t, batch.t.begin());
             double expected = 0;
-            for (int64_t h = 0; h <= t; h++) {
+            for (int64_t h = lowest; h <= highest; h++) {
                 const double others = std::max(h - 1.0, 0.0) / std::max(t - 1.0, 1.0);
                 const double in_tie = double(h) / t * ((b + 1) * first + others * second);
                 expected += batch.t[h] * ((sum_above + in_tie) / std::max(b + h, 1.0));
@@ -810,16 +881,16 @@ void write_precisions_by_hits(const Family& family, Batch<LANES>& batch, int64_t
     }
 }
 
+// Writes the values of a family; those of a random order are the means over all orders.
 template <int LANES>
-void evaluate_family(const Family& family, Batch<LANES>& batch, double* out) {
-    const int64_t depth = std::min(family.cutoff[family.n_cutoffs - 1], batch.width);
-    switch (family.kind) {
-        case GAINS: gains(family, batch, depth); break;
-        case CASCADE: cascade(family, batch, depth); break;
-        case PRECISIONS: precisions(family, batch, depth); break;
-        case PRECISIONS_BY_HITS: precisions(family, batch, depth); return write_precisions_by_hits(family, batch, depth, out);
-    }
-    write_sums(family, batch, depth, out);
+void evaluate_family(const Family& family, Batch<LANES>& batch, bool is_random, double* out) {
+    int64_t depth = std::min(family.cutoff[family.n_cutoffs - 1], batch.width);
+    if (family.kind == CASCADE) depth = cascade(family, batch, depth, is_random);
+    else if (is_random && family.kind != PRECISIONS_BY_HITS) of_random_order(family, batch, depth);
+    else if (family.kind == GAINS) gains(family, batch, depth);
+    else depth = precisions(family, batch, depth);
+    if (family.kind == PRECISIONS_BY_HITS) write_precisions_by_hits(family, batch, depth, is_random, out);
+    else write_sums(family, batch, depth, out);
 }
 
 // -- threads ----------------------------------------------------------------------------------------------------------
@@ -976,11 +1047,16 @@ int64_t for_each_query(Documents all, const double* score, const int64_t* querie
 extern "C" {
 
 // Writes a value for each cutoff of each family and each of some queries: (values x all queries). A thread takes so many
-// queries at a time as a window has. Returns -1, or a row whose score is NaN, or -2 if there is not enough memory.
+// queries at a time as a window has. With IDEAL, which needs values by grade, the means over all orders are written, too, if
+// `random` is not null. Returns -1, or a row whose score is NaN, or -2 if there is not enough memory.
 int64_t evaluate(const Documents* documents, const double* score, const int64_t* queries, int64_t n_queries,
-                 const Family* families, int64_t n_families, double* out, int64_t window, int64_t n_threads) {
+                 const Family* families, int64_t n_families, double* out, double* random, int64_t window,
+                 int64_t n_threads) {
     const auto use = [=](auto& batch) {
-        for (int64_t f = 0; f < n_families; f++) evaluate_family(families[f], batch, out);
+        for (int64_t f = 0; f < n_families; f++) {
+            evaluate_family(families[f], batch, false, out);
+            if (random) evaluate_family(families[f], batch, true, random);
+        }
     };
     return for_each_query(*documents, score, queries, n_queries, window, n_threads, use);
 }

@@ -19,9 +19,8 @@ from ltr_metrics.errors import Argument, LtrValueError
 
 KindOfCore = Literal["gains", "precisions", "cascade", "precisions_by_hits"]
 KINDS: tuple[KindOfCore, ...] = get_args(KindOfCore)  # in the order of core.cpp, as the policies are
-POLICIES = ("stable", "worst", "best", "docid", "mean", "ideal", "random")  # the last two need no scores
-# By descending grade: the documents that have a rank, or all of them. Or the mean of all orders.
-WithoutScores = Literal["ideal", "ideal_of_all", "random"]
+POLICIES = ("stable", "worst", "best", "docid", "mean", "ideal")  # the last one needs no scores
+WithoutScores = Literal["ideal", "ideal_of_all"]  # by descending grade: the documents that have a rank, or all of them
 WHOLE_LIST = 2**62  # a cutoff below every list
 QUERIES_IN_A_WINDOW = 256  # at most, whose values of some metrics fit into a core's own cache; a thread takes a window
 WINDOWS = 32  # at least, so that no thread waits long for the last one, if a window has at least 64 queries
@@ -84,7 +83,7 @@ def _load() -> ctypes.CDLL:
 
 _core = _load()
 _NUMBER, _POINTER = ctypes.c_int64, ctypes.c_void_p
-_core.evaluate.argtypes = [_POINTER, _POINTER, _POINTER, _NUMBER, _POINTER, _NUMBER, _POINTER, _NUMBER, _NUMBER]
+_core.evaluate.argtypes = [_POINTER, _POINTER, *(_POINTER, _NUMBER) * 2, _POINTER, _POINTER, _NUMBER, _NUMBER]
 _core.rank.argtypes = [_POINTER, _POINTER, _POINTER, _NUMBER, _POINTER, _POINTER, _POINTER, _NUMBER, _NUMBER]
 _core.means.argtypes = [_POINTER, _NUMBER, _NUMBER, _POINTER, _NUMBER]
 _core.accumulate.argtypes, _core.accumulate.restype = [_POINTER, _POINTER, _NUMBER, _POINTER], None
@@ -200,13 +199,17 @@ def evaluate(
     families: ctypes.Array[FamilyStruct],
     values: FloatArray,
     n_threads: int = 1,
+    chance: FloatArray | None = None,
 ) -> None:
-    """Write the values of all queries, (values x queries); refuse a score that is NaN."""
+    """Write the values of all queries, (values x queries), and the means over all orders if there are no scores.
+
+    A score that is NaN is refused.
+    """
     scores = None if scores is None else np.ascontiguousarray(scores, dtype=np.float64)
     documents = _documents(queries, ties)
     failure = _core.evaluate(
         documents.address, _address(scores), *documents.all_queries, families, len(families), _address(values),
-        documents.window, n_threads,
+        _address(chance), documents.window, n_threads,
     )  # fmt: skip
     if failure != SUCCESS:
         _refuse_failure(queries, scores, failure)

@@ -78,6 +78,16 @@ def as_numbers(values: Any, name: str, n_rows: int | None = None) -> npt.NDArray
     return array.astype(np.float64)
 
 
+def finite_numbers(values: Any, name: str, n_rows: int | None = None, remedy: str = "") -> FloatArray:
+    """Return values as float64, and require them to be finite."""
+    numbers = as_numbers(values, name, n_rows).astype(np.float64)
+    bad = ~np.isfinite(numbers)
+    if bad.any():
+        row = int(bad.argmax())
+        raise LtrValueError(f"{name} must be finite: got {numbers[row]:g} at row {row}.{remedy}")
+    return numbers
+
+
 def _is_exact(value: Any) -> bool:
     return isinstance(value, (int, np.integer)) or (isinstance(value, Decimal) and value.is_finite())
 
@@ -239,10 +249,20 @@ def require_count(name: str, value: Any, at_least: int = 1, note: str = "") -> i
 
 def require_fraction(name: str, value: Any, example: float) -> float:
     """Return a number between 0 and 1, both excluded, or raise an error with an example."""
-    is_number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-    if not is_number or not 0 < value < 1:
+    if not _is_real(value) or not 0 < value < 1:
         raise LtrValueError(Argument(name), f" must be a number between 0 and 1, such as {example:g}. Got {value!r}.")
     return float(value)
+
+
+def require_min_delta(value: Any) -> float:
+    """Return the smallest improvement that counts for early stopping, or raise an error."""
+    if not _is_real(value) or not 0 <= value < np.inf:
+        raise LtrValueError(Argument("min_delta"), f" must be a finite number of at least 0. Got {value!r}.")
+    return float(value)
+
+
+def _is_real(value: Any) -> bool:
+    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
 
 
 def require_confidence(value: Any) -> float:

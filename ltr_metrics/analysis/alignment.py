@@ -1,4 +1,4 @@
-"""Models as a caller passes them, to evaluations of the same queries in the same order."""
+"""Models as a caller passes them: their scores are evaluated, and the evaluations aligned to the same queries."""
 
 from __future__ import annotations
 
@@ -22,131 +22,45 @@ from ltr_metrics._rows.per_query import cluster_of_queries, segmentations, warn_
 from ltr_metrics._rows.plain import plain_ids
 from ltr_metrics._rows.positions import Positions
 from ltr_metrics._rows.words import QueriesOfComparison
-from ltr_metrics.analysis.opened_query import RankedRows, ranked_rows
 from ltr_metrics.errors import Argument, LtrKeyError, LtrTypeError, LtrValueError, did_you_mean, naming
-from ltr_metrics.evaluation.evaluate import queries_from
+from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.evaluation.fingerprint import differing
 from ltr_metrics.evaluation.result import Evaluation, take_queries
 from ltr_metrics.evaluation.skill import SkillScale
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.conventions import CONVENTIONS
 from ltr_metrics.metrics.names import metric, refuse_several
-from ltr_metrics.metrics.requests import Metrics, resolve
+from ltr_metrics.metrics.requests import Metrics, Request, resolve
 
 MAX_NAMED_QUERIES = 3  # in one message
 OPTIONS_OF_RESULTS = ("query_weight", "by")  # the options for the data that results take
-OWN_OPTIONS = (
-    *(
-        "metrics",
-        "baseline",
-        "yardsticks",
-        "test",
-        "correction",
-        "correction_over",
-        "interval",
-        "confidence",
-        "power",
-        "n_resamples",
-    ),
-    *("cluster", "random_state", "ties", "no_relevant", "convention", "n_threads", "queries"),
-)
 
 
-class Model(NamedTuple):
-    """The evaluation of a model, averaged over its seeds, and the mean of each seed by metric."""
+class Runs(NamedTuple):
+    """The evaluations of each model, one for each of its seeds, and what they have to agree with."""
 
-    evaluation: Evaluation
-    seeds: dict[str, FloatArray]  # empty for a model without seeds
+    by_model: dict[str, list[Evaluation]]
+    reference: Evaluation  # has the queries in order, and their weights and segments
+    metrics: list[str]
+    is_reweighted: bool  # whether the weights of the reference replace those of the runs
+    cluster: IntArray | None  # of each query of the reference, if labels were given
 
 
-class Models(NamedTuple):
-    """The models of a comparison.
+class Aligned(NamedTuple):
+    """The models of a comparison, by name, all with the same queries in the same order."""
 
-    By name, with the number of each query's cluster, the number of queries that are left out by
-    model, and the number of those left out because models have different judgments.
-    """
-
-    by_name: dict[str, Model]
+    evaluations: dict[str, Evaluation]
+    seeds: dict[str, dict[str, FloatArray]]  # the mean of each seed by metric, for models of several seeds
     cluster: IntArray | None
     n_left_out: dict[str, int]
     n_other_judgments: int
-    ranked: dict[str, RankedRows]  # of the models that were given as scores
-
-
-def models_from(
-    models: Mapping[str, Any],
-    y_true: Any,
-    data: dict[str, Any],
-    metrics: Metrics | None,
-    options: dict[str, Any],
-    n_threads: int | None,
-    which: QueriesOfComparison,
-    cluster: Any,
-) -> Models:
-    """Return the models by name, all with the same queries in the same order.
-
-    Scores are evaluated. Results that cannot be compared with the rest are refused. If all models
-    are results, each query is one row.
-    """
-    require_option("queries", which, get_args(QueriesOfComparison))
-    runs = _runs_by_name(models)
-    results = [run for of_model in runs.values() for run in of_model if isinstance(run, Evaluation)]
-    ranked: dict[str, RankedRows] = {}
-    rows: GroupedRows
-    if len(results) == sum(map(len, runs.values())):
-        _refuse_unused({"y_true": y_true} | data | options)
-        reference, rows = _with_options(results[0], data)
-        names = names_in(reference, metrics)
-        is_reweighted = data.get("query_weight") is not None
-    else:
-        if y_true is None:
-            raise LtrTypeError("y_true is needed with scores. Leave it out only if all models are results of evaluate.")
-        rows = queries = queries_from(y_true, data, "compare", own=OWN_OPTIONS)
-        request = resolve(metrics_of(results) if metrics is None else metrics, **options)
-        names = list(request.names)
-        ranked = {
-            name: ranked_rows(queries, run)
-            for name, (run, *seeds) in runs.items()
-            if not seeds and not isinstance(run, Evaluation)
-        }
-        for name, of_model in runs.items():
-            with naming(name):
-                runs[name] = [
-                    run if isinstance(run, Evaluation) else queries.evaluate_request(run, request, n_threads)
-                    for run in of_model
-                ]
-        reference = next(run for of_model in runs.values() for run in of_model if run.qid is queries.qid)
-        is_reweighted = queries.weight is not None
-    kept, n_left_out, n_other_judgments = np.arange(reference.n_queries), {}, 0
-    if which == "common":
-        kept, n_other_judgments = _common_queries(runs, reference)
-        n_left_out = {name: max(run.n_queries for run in of_model) - len(kept) for name, of_model in runs.items()}
-        qids = reference.qid[kept]
-        reference = reference.subset(qids)
-        runs = {name: [run.subset(qids) for run in of_model] for name, of_model in runs.items()}
-    by_name = {}
-    for name, of_model in runs.items():
-        aligned = []
-        for run in of_model:
-            ordered = _aligned(f"The result of {name!r}", run, reference, names, is_reweighted)
-            if reference.fingerprint is None:  # as results from a search; the first run that has one replaces it
-                reference = reference.with_fields(fingerprint=ordered.fingerprint)
-            values = {one: ordered.per_query[one] for one in names}
-            own = {name: getattr(ordered, name) for name in ("cluster", "counted_as_one", "skill_scale")}
-            aligned.append(reference.with_fields(**own).with_values(values))
-        by_name[name] = _averaged(aligned, names)
-    if cluster is None:
-        codes = common_clusters([model.evaluation for model in by_name.values()])
-    else:
-        codes = cluster_of_queries(rows, cluster)[kept]
-    return Models(by_name, codes, n_left_out, n_other_judgments, ranked)
 
 
 # -- what was passed --------------------------------------------------------------------------------------------------
 
 
-def _runs_by_name(models: Any) -> dict[str, list[Any]]:
-    """Return the runs of each model, of which there are several if it has seeds."""
+def runs_by_name(models: Any) -> dict[str, list[Any]]:
+    """Return the scores or results of each model, of which there are several if it has seeds."""
     if has_named_columns(models) and not isinstance(models, Evaluation):
         models = named_columns(models, "models")  # a mapping or a table of scores
     if not isinstance(models, dict) or len(models) < 2:
@@ -201,7 +115,49 @@ def name_in(result: Evaluation, key: Any) -> str:
     raise LtrKeyError(f"{str(key)!r} was not evaluated.{did_you_mean(str(key), evaluated)} Evaluated: {known}.")
 
 
-def _refuse_unused(options: dict[str, Any]) -> None:
+def runs_of_results(
+    given: dict[str, list[Evaluation]], metrics: Metrics | None, data: Mapping[str, Any], cluster: Any
+) -> Runs:
+    """Return results of `evaluate` as runs, under the weights, segments and clusters of this call."""
+    first = next(iter(given.values()))[0]
+    rows = GroupedRows.of_queries(first.qid)
+    is_reweighted = data.get("query_weight") is not None
+    if is_reweighted:
+        if first.policy.unit != "queries":
+            raise LtrValueError(
+                Argument("query_weight"),
+                f" cannot be used with results whose means are over {first.policy.unit}: it would replace their "
+                "weights. Leave it out, and weight the queries in each evaluation.",
+            )
+        first = first.with_fields(weight=weights(rows, data["query_weight"], None))
+    if data.get("by") is not None:
+        first = first.with_fields(segments=segmentations(rows, data["by"]))
+        warn_of_words_for_missing("segment", *first.segments.values())
+    return Runs(given, first, names_in(first, metrics), is_reweighted, _cluster_codes(rows, cluster))
+
+
+def runs_of_scores(
+    given: dict[str, list[Any]], queries: Queries, request: Request, cluster: Any, n_threads: int | None
+) -> Runs:
+    """Return scores, beside which there may be results, as runs: the scores are evaluated."""
+    runs = {}
+    for name, of_model in given.items():
+        with naming(name):
+            runs[name] = [
+                run if isinstance(run, Evaluation) else queries.evaluate_request(run, request, n_threads)
+                for run in of_model
+            ]
+    reference = next(run for of_model in runs.values() for run in of_model if run.qid is queries.qid)
+    is_reweighted = queries.weight is not None
+    return Runs(runs, reference, list(request.names), is_reweighted, _cluster_codes(queries, cluster))
+
+
+def _cluster_codes(rows: GroupedRows, cluster: Any) -> IntArray | None:
+    return None if cluster is None else cluster_of_queries(rows, cluster)
+
+
+def refuse_unused(options: Mapping[str, Any]) -> None:
+    """Refuse options that results of `evaluate` do not take."""
     unused = [name for name, value in options.items() if value is not None and name not in OPTIONS_OF_RESULTS]
     if unused:
         raise LtrTypeError(
@@ -209,24 +165,51 @@ def _refuse_unused(options: dict[str, Any]) -> None:
         )
 
 
-def _with_options(first: Evaluation, data: dict[str, Any]) -> tuple[Evaluation, GroupedRows]:
-    """Return a result with this call's weights and segments, and its queries."""
-    rows = GroupedRows.of_queries(first.qid)
-    if data.get("query_weight") is not None:
-        if first.policy.mean_over != "queries":
-            raise LtrValueError(
-                Argument("query_weight"),
-                f" cannot be used with results whose means are over {first.policy.mean_over}: it would replace their "
-                "weights. Leave it out, and weight the queries in each evaluation.",
-            )
-        first = first.with_fields(weight=weights(rows, data["query_weight"], None))
-    if data.get("by") is not None:
-        first = first.with_fields(segments=segmentations(rows, data["by"]))
-        warn_of_words_for_missing("segment", *first.segments.values())
-    return first, rows
-
-
 # -- the same queries -------------------------------------------------------------------------------------------------
+
+
+def align(runs: Runs, which: QueriesOfComparison) -> Aligned:
+    """Return each model's evaluation of the same queries; refuse runs that cannot be compared with the reference."""
+    require_option("queries", which, get_args(QueriesOfComparison))
+    n_left_out, n_other_judgments = {}, 0
+    if which == "common":
+        kept, n_other_judgments = _common_queries(runs.by_model, runs.reference)
+        n_left_out = {name: max(run.n_queries for run in one) - len(kept) for name, one in runs.by_model.items()}
+        qids = runs.reference.qid[kept]
+        runs = runs._replace(
+            by_model={name: [run.subset(qids) for run in of_model] for name, of_model in runs.by_model.items()},
+            reference=runs.reference.subset(qids),
+            cluster=None if runs.cluster is None else runs.cluster[kept],
+        )
+    aligned: dict[str, list[Evaluation]] = {}
+    reference = runs.reference
+    for name, of_model in runs.by_model.items():
+        aligned[name] = []
+        for run in of_model:
+            ordered = _aligned(f"The result of {name!r}", run, reference, runs)
+            if reference.fingerprint is None:  # as results from a search; the first run that has one replaces it
+                reference = reference.with_fields(fingerprint=ordered.fingerprint)
+            own = {field: getattr(ordered, field) for field in ("cluster", "counted_as_one", "skill_scale")}
+            values = {metric: ordered.per_query[metric] for metric in runs.metrics}
+            aligned[name].append(reference.with_fields(**own).with_values(values))
+    evaluations = {name: _mean_of_seeds(of_model) for name, of_model in aligned.items()}
+    seeds = {
+        name: {metric: np.array([run.mean[metric] for run in of_model]) for metric in runs.metrics}
+        for name, of_model in aligned.items()
+        if len(of_model) > 1
+    }
+    cluster = common_clusters(evaluations.values()) if runs.cluster is None else runs.cluster
+    return Aligned(evaluations, seeds, cluster, n_left_out, n_other_judgments)
+
+
+def _mean_of_seeds(runs: list[Evaluation]) -> Evaluation:
+    """Return the mean of several runs, query by query."""
+    if len(runs) == 1:
+        return runs[0]
+    values = {name: np.mean([run.per_query[name] for run in runs], axis=0) for name in runs[0].per_query}
+    scales = [run.skill_scale for run in runs if run.skill_scale is not None]
+    scale = SkillScale.mean_of(scales) if len(scales) == len(runs) else None
+    return runs[0].with_values(values).with_fields(skill_scale=scale)
 
 
 def _common_queries(runs: Mapping[str, list[Evaluation]], reference: Evaluation) -> tuple[IntArray, int]:
@@ -260,9 +243,9 @@ def _common_queries(runs: Mapping[str, list[Evaluation]], reference: Evaluation)
     return kept[~is_other], int(is_other.sum())
 
 
-def _aligned(who: str, run: Evaluation, reference: Evaluation, names: list[str], is_reweighted: bool) -> Evaluation:
+def _aligned(who: str, run: Evaluation, reference: Evaluation, runs: Runs) -> Evaluation:
     """Return a run in the order of the reference; refuse other data, options and weights."""
-    for name in names:
+    for name in runs.metrics:
         if name not in run.per_query:
             raise LtrValueError(
                 f"{who} lacks {name}; it has {', '.join(run.per_query)}. Name metrics that all results have."
@@ -283,9 +266,9 @@ def _aligned(who: str, run: Evaluation, reference: Evaluation, names: list[str],
     if run.qid is not reference.qid and run.qid.tolist() != reference.qid.tolist():
         run = take_queries(run, _positions(who, run, reference))
     _refuse_other_data(who, run, reference)
-    if is_reweighted:
+    if runs.is_reweighted:
         with naming(who):
-            return run.under_weights(reference.weight, names)
+            return run.under_weights(reference.weight, runs.metrics)
     if not same_arrays(run.weight, reference.weight):
         raise LtrValueError(
             f"{who} has different query weights from the other models, which have "
@@ -335,11 +318,10 @@ def _refuse_other_data(who: str, run: Evaluation, reference: Evaluation) -> None
             f"{one.n_documents[at]:,} documents, {one.n_relevant[at]:,} relevant" for one in (run, reference)
         )
         common = () if is_other.all() else (", or leave these queries out: ", Argument("queries", "common"))
-        same = run.COMPARABLE if run.COMPARABLE != Evaluation.COMPARABLE else reference.COMPARABLE
         raise LtrValueError(
             f"{who} has different data from the other models: the judged documents or their grades differ in "
             f"{_some(plain_ids(reference.qid[is_other]))} (query {reference.plain_qid[at]!r} has {counts} here, and "
-            f"{expected_counts} in the other models). Evaluate all models {same}",
+            f"{expected_counts} in the other models). Evaluate all models on the same data, with the same options",
             *common,
             ".",
         )
@@ -359,16 +341,6 @@ def _some(qids: list[Any]) -> str:
     first = ", ".join(map(repr, qids[:MAX_NAMED_QUERIES]))
     noun = "query" if len(qids) == 1 else f"{len(qids):,} queries:"
     return f"{noun} {first}" + (", ..." if len(qids) > MAX_NAMED_QUERIES else "")
-
-
-def _averaged(runs: list[Evaluation], names: list[str]) -> Model:
-    if len(runs) == 1:
-        return Model(runs[0], {})
-    values = {name: np.mean([run.per_query[name] for run in runs], axis=0) for name in names}
-    scales = [run.skill_scale for run in runs if run.skill_scale is not None]
-    scale = SkillScale.mean_of(scales) if len(scales) == len(runs) else None
-    averaged = runs[0].with_values(values).with_fields(skill_scale=scale)
-    return Model(averaged, {name: np.array([run.mean[name] for run in runs]) for name in names})
 
 
 # -- clusters ---------------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ltr_metrics._rows.plain import DataFrame, to_dataframe
 from ltr_metrics._rows.words import ConventionName, NoRelevant, TiePolicy
-from ltr_metrics.analysis.audit import tied_queries
+from ltr_metrics.analysis.audit import has_ties
 from ltr_metrics.errors import Argument, LtrValueError, one_line
 from ltr_metrics.evaluation.evaluate import Queries, queries_from
 from ltr_metrics.evaluation.result import Evaluation
@@ -225,10 +225,9 @@ def explain_difference(
     require_one_metric(metric)
     requests = [resolve(metric, ties=ties, no_relevant=no_relevant, convention=side) for side in (a, b)]
     in_a, in_b = (Reading.of(request, queries) for request in requests)
-    if queries.docid is None and "docid" in (in_a.ties, in_b.ties):
-        tied, _ = tied_queries(queries, queries.scores(y_score))
-        if not tied.any():  # then the order needs no document ids
-            in_a, in_b = (reading._replace(ties="stable") for reading in (in_a, in_b))
+    needs_docid = queries.docid is None and "docid" in (in_a.ties, in_b.ties)
+    if needs_docid and not has_ties(queries, y_score):  # then the order needs no document ids
+        in_a, in_b = (reading._replace(ties="stable") for reading in (in_a, in_b))
     choices = {name: (value, in_b.choices[name]) for name, value in in_a.choices.items()}
     differ = [name for name, (of_a, of_b) in choices.items() if of_a != of_b]
     readings = {
@@ -314,7 +313,7 @@ def means_of(queries: Queries, scores: Any, readings: Iterable[Reading]) -> dict
     """Return the mean of each reading, with one evaluation for each policy."""
     by_policy: dict[tuple[Any, ...], list[Reading]] = {}
     for reading in readings:
-        by_policy.setdefault((*reading[1:], reading.metric.mean_over), []).append(reading)
+        by_policy.setdefault((*reading[1:], reading.metric.unit), []).append(reading)
     means: dict[Reading, float] = {}
     for alike in by_policy.values():
         mean = _evaluate(queries, scores, alike).mean

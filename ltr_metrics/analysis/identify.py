@@ -15,7 +15,7 @@ import numpy as np
 from ltr_metrics._rows.cache import once
 from ltr_metrics._rows.plain import DataFrame, to_dataframe
 from ltr_metrics._rows.words import TiePolicy
-from ltr_metrics.analysis.audit import tied_queries
+from ltr_metrics.analysis.audit import has_ties
 from ltr_metrics.analysis.explain import Reading, format_choice, means_of, skill_of_reading
 from ltr_metrics.errors import Argument, LtrError, LtrValueError, LtrWarning, naming
 from ltr_metrics.evaluation.evaluate import Queries, queries_from
@@ -251,18 +251,17 @@ def identify_convention(
     queries = queries_from(y_true, data, "identify_convention")
     require_one_metric(metric)
     number, tolerance = _value_and_tolerance(value, tolerance)
-    has_ties = bool(tied_queries(queries, queries.scores(y_score))[0].any())
+    ties = _ties_to_try(queries, y_score)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LtrWarning)  # about readings that the user has not chosen
-        readings, refused = _readings_of_conventions(queries, metric, has_ties)
+        readings, refused = _readings_of_conventions(queries, metric, ties)
         if not readings:
             with naming(f"No convention accepts {name_of(metric)!r} on these data"):
                 _reading_of(queries, metric, CONVENTIONS["default"])  # raises its error again
-        origins = _origins(queries, readings, has_ties)
+        origins = _origins(queries, readings, ties)
         whole = _as_one_query(queries)
         if queries.n_queries > 1:
-            has_ties = bool(tied_queries(whole, whole.scores(y_score))[0].any())
-            readings_of_whole = _readings_of_conventions(whole, metric, has_ties)[0]
+            readings_of_whole, _ = _readings_of_conventions(whole, metric, _ties_to_try(whole, y_score))
             for name in filter(readings_of_whole.__contains__, readings):
                 reading = readings_of_whole[name]._replace(is_of_one_query=True)
                 origins.setdefault(Origin(reading, "queries", "all rows as one"), []).append(name)
@@ -333,8 +332,15 @@ class Origin(NamedTuple):
     to: Any
 
 
+def _ties_to_try(queries: Queries, y_score: Any) -> tuple[TiePolicy, ...]:
+    """Return the tie policies that may give different values; without ties, all agree."""
+    if not has_ties(queries, y_score):
+        return ("stable",)
+    return tuple(ties for ties in get_args(TiePolicy) if ties != "docid" or queries.docid is not None)
+
+
 def _readings_of_conventions(
-    queries: Queries, metric: OneMetric, has_ties: bool
+    queries: Queries, metric: OneMetric, ties: Sequence[TiePolicy]
 ) -> tuple[dict[str, Reading], dict[str, str]]:
     """Return the reading of each convention, and why some conventions have none."""
     readings: dict[str, Reading] = {}
@@ -345,10 +351,11 @@ def _readings_of_conventions(
         except LtrError as error:
             refused[name] = str(error)
             continue
-        ties = reading.ties if has_ties else "stable"  # without ties, all policies agree
-        if ties == "docid" and queries.docid is None:
+        if len(ties) == 1:
+            reading = reading._replace(ties=ties[0])
+        elif reading.ties not in ties:
             refused[name] = NEEDS_DOCID
-        readings[name] = reading._replace(ties=ties)
+        readings[name] = reading
     return readings, refused
 
 
@@ -358,15 +365,13 @@ def _reading_of(queries: Queries, metric: OneMetric, convention: Convention) -> 
     return Reading.of(request, queries)
 
 
-def _origins(queries: Queries, readings: Mapping[str, Reading], has_ties: bool) -> dict[Origin, list[str]]:
+def _origins(queries: Queries, readings: Mapping[str, Reading], ties: Sequence[TiePolicy]) -> dict[Origin, list[str]]:
     """Return the conventions of each reading: of those without a change, then of those with one."""
     origins: dict[Origin, list[str]] = {}
     for name, reading in readings.items():
         origins.setdefault(Origin(reading, None, None), []).append(name)
     for name, reading in readings.items():
-        for changed, to in _changes(reading, queries):
-            if changed == "ties" and not has_ties:
-                continue
+        for changed, to in _changes(reading, queries, ties):
             try:
                 other = reading.switched({changed: to})
                 once(other.metric.check, queries)
@@ -377,9 +382,8 @@ def _origins(queries: Queries, readings: Mapping[str, Reading], has_ties: bool) 
     return origins
 
 
-def _changes(reading: Reading, queries: Queries) -> Iterator[tuple[str, Any]]:
+def _changes(reading: Reading, queries: Queries, ties: Sequence[TiePolicy]) -> Iterator[tuple[str, Any]]:
     """Yield each single changed choice: its field, and the other value that some system has."""
-    ties = [ties for ties in get_args(TiePolicy) if ties != "docid" or queries.docid is not None]
     grades = queries.grades[queries.grades > 0][:MOST_LIMITS].tolist()
     grades = [int(grade) if grade.is_integer() else grade for grade in grades]
     for field in dataclasses.fields(reading.metric):

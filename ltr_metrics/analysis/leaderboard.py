@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from ltr_metrics._rows.checks import FloatArray, IntArray
 from ltr_metrics._rows.plain import DataFrame, to_dataframe
 from ltr_metrics.analysis import inference
-from ltr_metrics.analysis.inference.limits import bootstrap_means
-from ltr_metrics.analysis.settings import INTERVALS, Settings
+from ltr_metrics.analysis.inference import Sample
+from ltr_metrics.analysis.settings import INTERVALS, Settings, intervals_of
 from ltr_metrics.errors import LtrKeyError
 from ltr_metrics.evaluation.by_metric import ByMetric
 from ltr_metrics.evaluation.change import gain_of
 from ltr_metrics.evaluation.ranges import ends_within, range_of
+from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.evaluation.rounding import difference_of
 from ltr_metrics.evaluation.tables import Part, Plain, Result, Table
 from ltr_metrics.metrics.base import Metric
 
-if TYPE_CHECKING:
-    from ltr_metrics.analysis.comparison import Comparison
-
-NUMBERS_AT_ONCE = 2**16  # bootstrap differences, so that temporary arrays stay in the processor's cache
 TABLE = {  # what is printed
     "metric": "{metric}",
     "model": "{model}",
@@ -183,48 +180,60 @@ class Leaderboard(Result):
         return [Table.of(TABLE, rows, "Ranks of all models", note)]
 
 
-def leaderboard_of(comparison: Comparison) -> Leaderboard:
-    """Return the leaderboard of the models of a comparison, the baseline included."""
-    metrics, n_models = comparison.metrics, len(comparison.evaluations)
-    n = max(1, inference.columns_at_once(comparison.n_queries) // n_models)
+def leaderboard_of(
+    evaluations: Mapping[str, Evaluation], settings: Settings, sample: Callable[[FloatArray], Sample]
+) -> Leaderboard:
+    """Return the leaderboard of models with the same queries; ``sample`` makes one of columns of their values."""
+    first = next(iter(evaluations.values()))
+    metrics = list(first.per_query)
+    n = max(1, inference.columns_at_once(first.n_queries) // len(evaluations))
     groups = [metrics[start : start + n] for start in range(0, len(metrics), n)]
-    rows = tuple(row for group in groups for row in _standings(comparison, group))
-    return Leaderboard(rows, comparison.settings, comparison.first.per_query.asked)
+    rows = tuple(row for group in groups for row in _standings(evaluations, group, settings, sample))
+    return Leaderboard(rows, settings, first.per_query.asked)
 
 
-def _standings(comparison: Comparison, metrics: list[str]) -> list[Standing]:
+def _standings(
+    evaluations: Mapping[str, Evaluation],
+    metrics: Sequence[str],
+    settings: Settings,
+    make_sample: Callable[[FloatArray], Sample],
+) -> list[Standing]:
     """Return the standings of all models in some metrics, which are resampled together."""
-    settings, models = comparison.settings, list(comparison.evaluations)
-    resampling = settings.n_resamples, settings.seed
+    models, lower_is_better = list(evaluations), next(iter(evaluations.values())).lower_is_better
     of_metrics = []
     for metric in metrics:
-        values = np.column_stack([one.per_query[metric] for one in comparison.evaluations.values()])
+        values = np.column_stack([one.per_query[metric] for one in evaluations.values()])
         of_metrics.append(np.where(np.isnan(values).any(axis=1, keepdims=True), np.nan, values))
-    sample = comparison.sample(np.concatenate(of_metrics, axis=1), comparison.weight)
-    means = bootstrap_means(sample, *resampling)
-    low, high = inference.intervals(sample, settings.interval, settings.confidence, *resampling, means)
+    sample = make_sample(np.concatenate(of_metrics, axis=1))
+    means = inference.bootstrap_means(sample, settings.n_resamples, settings.seed)
+    low, high = intervals_of(sample, settings, means)
     rows = []
     for i, metric in enumerate(metrics):
         columns = slice(i * len(models), (i + 1) * len(models))
-        gain = gain_of(sample.mean[columns], higher_is_better=comparison.higher_is_better(metric))
-        gains = gain_of(means[columns], higher_is_better=comparison.higher_is_better(metric))
+        gain, gains = (
+            gain_of(of_models[columns], higher_is_better=metric not in lower_is_better)
+            for of_models in (sample.mean, means)
+        )
         rank, rank_low, rank_high = _ranks(gain, gains, settings.confidence)
-        n_queries = int((~np.isnan(of_metrics[i][:, 0])).sum())
+        is_undefined = np.isnan(of_metrics[i][:, 0])
+        numbers = {
+            "mean": sample.mean[columns],
+            "ci_low": low[columns],
+            "ci_high": high[columns],
+            "rank_low": rank_low,
+            "rank_high": rank_high,
+            "p_best": _shares_of_best(gains),
+        }
         standings = [
             Standing(
                 metric=metric,
                 model=model,
-                mean=float(sample.mean[columns][j]),
-                ci_low=float(low[columns][j]),
-                ci_high=float(high[columns][j]),
                 rank=None if np.isnan(gain[j]) else int(rank[j]),
-                rank_low=int(rank_low[j]),
-                rank_high=int(rank_high[j]),
-                p_best=float(p_best),
-                n_queries=n_queries,
-                n_undefined=comparison.n_queries - n_queries,
+                n_queries=int((~is_undefined).sum()),
+                n_undefined=int(is_undefined.sum()),
+                **{name: of_models[j].item() for name, of_models in numbers.items()},
             )
-            for j, (model, p_best) in enumerate(zip(models, _shares_of_best(gains), strict=True))
+            for j, model in enumerate(models)
         ]
         rows += sorted(standings, key=lambda row: row.rank or 0)
     return rows
@@ -241,21 +250,15 @@ def _ranks(gain: FloatArray, gains: FloatArray, confidence: float) -> tuple[IntA
     """Return the rank of each model, and the lowest and highest rank that its differences to the others allow."""
     difference = difference_of(gain[:, np.newaxis], gain)
     rank = 1 + np.count_nonzero(difference < 0, axis=1)
+    low, high = np.ones_like(rank), np.full_like(rank, len(gain))
     if np.isnan(gains).any():  # fewer than two units
-        return rank, np.ones_like(rank), np.full_like(rank, len(gain))
-    spread, largest = np.zeros_like(difference), np.zeros_like(gains)
-    n_at_once = NUMBERS_AT_ONCE // gains.shape[1] + 1
-    for j in range(len(gain)):
-        for start in range(j + 1, len(gain), n_at_once):  # a difference is that of the other model with another sign
-            others = slice(start, start + n_at_once)
-            resampled = difference_of(gains[j], gains[others])
-            spread[j, others] = spread[others, j] = of_pair = resampled.std(axis=1)
-            deviation = np.abs(resampled - difference[j, others, np.newaxis])
-            of_pair = of_pair[:, np.newaxis]
-            distance = np.divide(deviation, of_pair, out=np.zeros_like(deviation), where=of_pair > 0)
-            np.maximum(largest[others], distance, out=largest[others])
-            np.maximum(largest[j], distance.max(axis=0), out=largest[j])
-    limit = np.quantile(largest, confidence, axis=1)[:, np.newaxis] * spread
-    n_clearly_ahead = np.count_nonzero(difference < -limit, axis=1)
-    n_clearly_behind = np.count_nonzero(difference > limit, axis=1)
-    return rank, 1 + n_clearly_ahead, len(gain) - n_clearly_behind
+        return rank, low, high
+    for j, of_model in enumerate(gains):
+        resampled = difference_of(of_model, gains)
+        spread = resampled.std(axis=1, keepdims=True)
+        deviation = np.abs(resampled - difference[j, :, np.newaxis])
+        distance = np.divide(deviation, spread, out=np.zeros_like(deviation), where=spread > 0)
+        limit = np.quantile(distance.max(axis=0), confidence) * spread[:, 0]
+        low[j] += np.count_nonzero(difference[j] < -limit)
+        high[j] -= np.count_nonzero(difference[j] > limit)
+    return rank, low, high

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ltr_metrics._rows.checks import BoolArray, FloatArray
-from ltr_metrics.analysis.inference import Sample, columns_at_once, intervals
-from ltr_metrics.analysis.settings import IntervalSettings
+from ltr_metrics.analysis.inference import Sample, columns_at_once
+from ltr_metrics.analysis.settings import IntervalSettings, intervals_of
 from ltr_metrics.errors import naming
 from ltr_metrics.evaluation.means import mean
 from ltr_metrics.evaluation.result import Evaluation
@@ -51,16 +51,7 @@ def skills_of(
         skills.append((mean(of_model, model.weight), mean(of_baseline, model.weight)))
         columns.append(difference_of(of_model, of_baseline))
     n = columns_at_once(len(columns[0]))
-    parts = [
-        intervals(
-            sample(np.column_stack(columns[i : i + n])),
-            settings.interval,
-            settings.confidence,
-            settings.n_resamples,
-            settings.seed,
-        )
-        for i in range(0, len(columns), n)
-    ]
+    parts = [intervals_of(sample(np.column_stack(columns[i : i + n])), settings) for i in range(0, len(columns), n)]
     ends = np.concatenate([np.column_stack(part) for part in parts]).tolist()
     return [
         dict(zip(SKILL_COLUMNS, (skill, of_baseline, skill - of_baseline, *interval), strict=True))

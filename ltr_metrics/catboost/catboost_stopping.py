@@ -25,9 +25,11 @@ CONFLICTS = Conflicts(
 )
 
 
-def train(estimator: Any, rest: Training, held_out: Training, metrics: HostMetrics, rounds: int) -> int:
+def train(
+    estimator: Any, rest: Training, held_out: Training, metrics: HostMetrics, rounds: int, min_delta: float
+) -> int:
     """Train on the rest, stop by the held-out queries, and return the best number of rounds."""
-    metric = HeldOutMetric(metrics, held_out)
+    metric = HeldOutMetric(metrics, held_out, min_delta)
     estimator.set_params(eval_metric=metric)  # CatBoost stops by this one
     try:
         pool = _pool_of(estimator, held_out)
@@ -52,11 +54,11 @@ class HeldOutMetric(EvalMetric):
         The error that ended the training.
     """
 
-    def __init__(self, metrics: HostMetrics, held_out: Training) -> None:
+    def __init__(self, metrics: HostMetrics, held_out: Training, min_delta: float) -> None:
         y, weight = held_out.rows["y"], held_out.rows.get("sample_weight", held_out.rows.get("group_weight"))
         # The weights are passed here in full precision.
         valid = ValidationSet((y, held_out.qid), weight, held_out.columns)
-        super().__init__(metrics.request.metrics[0], valid, names=metrics.plan().logged)
+        super().__init__(metrics.request.metrics[0], valid, names=metrics.plan().logged, min_delta=min_delta)
         self.error: Exception | None = None
 
     def evaluate(self, approxes: Any, target: Any, weight: Any) -> tuple[float, float]:

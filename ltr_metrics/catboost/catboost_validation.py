@@ -87,8 +87,9 @@ class ValidatedTraining:
         If its evaluation sets do not allow it.
     """
 
-    def __init__(self, valid: ValidationSet, call: HostCall | None) -> None:
-        self._valid, self._params = valid, params_of(call)
+    def __init__(self, valid: ValidationSet, min_delta: float, call: HostCall | None) -> None:
+        self._valid, self._min_delta, self._params = valid, min_delta, params_of(call)
+        self._best: float | None = None  # of the values that were better by more than min_delta
         self._queries: Queries | None = None
         self._address: int | None = None  # of the labels: CatBoost keeps each set at its own place
         self._n_continued = 0  # rounds of the model that the training continues
@@ -98,6 +99,18 @@ class ValidatedTraining:
             begun = call.local("init_model")
             self._n_continued = 0 if begun is None else int(begun.tree_count_)
             refuse_unusable_sets(valid, call.local("test_pool"))
+            if min_delta and self._params.get("save_snapshot"):
+                raise LtrValueError(
+                    f"min_delta={min_delta:g} does not work with save_snapshot=True, because CatBoost does not tell a "
+                    "metric the best value of a training that it resumes. Leave out one of them."
+                )
+
+    def counted(self, value: float, *, higher_is_better: bool) -> float:
+        """Return a value for CatBoost, or the best one so far if it is better by no more than ``min_delta``."""
+        sign = 1 if higher_is_better else -1
+        if self._best is None or sign * (value - self._best) > self._min_delta:
+            self._best = value
+        return sign * min(sign * value, sign * self._best)
 
     def is_of(self, call: HostCall | None) -> bool:
         """Whether a call belongs to this training."""

@@ -12,6 +12,7 @@ from ltr_metrics._hosts.host_data import require_columns
 from ltr_metrics._hosts.host_metrics import HostMetrics
 from ltr_metrics._hosts.known_hosts import wrong_host
 from ltr_metrics._hosts.log_names import Names
+from ltr_metrics._rows.checks import require_min_delta
 from ltr_metrics._rows.words import ConventionName, NoRelevant, TiePolicy
 from ltr_metrics.catboost.catboost_validation import ValidatedTraining, ValidationSet, refuse_gpu, training_call
 from ltr_metrics.errors import LtrValueError
@@ -85,6 +86,11 @@ class EvalMetric:
     columns : mapping of str to array-like of shape (n_rows,), optional
         Further numeric columns by name, with one number per row, which ``mean_of(name)``,
         ``sum_of(name)`` and metrics of your own read. A DataFrame is accepted.
+    min_delta : float, default 0
+        Smallest improvement that counts: a round is better if it exceeds the best one by more.
+        CatBoost itself has no such setting, and decides by the values in its log. So it gets the
+        best value so far for a round that is better by no more than this, while ``log`` has the
+        values themselves. It does not work with ``save_snapshot``.
 
     Raises
     ------
@@ -138,6 +144,7 @@ class EvalMetric:
         log: PerQueryLog | None = None,
         names: Names = "asked",
         columns: Any = None,
+        min_delta: float = 0.0,
     ) -> None:
         policy: dict[str, Any] = {"ties": ties, "no_relevant": no_relevant, "convention": convention}
         self.metrics = HostMetrics(metrics, **policy, log=log, names=names)
@@ -155,6 +162,7 @@ class EvalMetric:
             )
         self.valid = valid if isinstance(valid, ValidationSet) else ValidationSet(valid, columns=columns)
         require_columns(self.metrics, self.valid.queries)
+        self.min_delta = require_min_delta(min_delta)
         self._training: ValidatedTraining | None = None
         _name_class(self, type(self))
 
@@ -177,7 +185,7 @@ class EvalMetric:
             name=DATA_NAME,
             at=None if self.metrics.log is None else training.next_round(),
         )
-        return next(iter(mean.values())), 1.0
+        return training.counted(next(iter(mean.values())), higher_is_better=self.is_max_optimal()), 1.0
 
     def get_final_error(self, error: float, weight: float) -> float:
         """Return the value for CatBoost's log; CatBoost calls this."""
@@ -190,7 +198,7 @@ class EvalMetric:
         call = training_call()
         training = self._training
         if training is None or not training.is_of(call):
-            self._training = training = ValidatedTraining(self.valid, call)
+            self._training = training = ValidatedTraining(self.valid, self.min_delta, call)
         return training
 
     def __deepcopy__(self, memo: dict[int, Any]) -> EvalMetric:

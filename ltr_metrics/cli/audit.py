@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from typing import Any
-
-import click
 
 from ltr_metrics.analysis.audit import Audit, audit_of
 from ltr_metrics.cli import options
 from ltr_metrics.cli.data import Source, read_source, requested_metrics
-from ltr_metrics.cli.output import Output
+from ltr_metrics.cli.output import Output, in_json
 from ltr_metrics.errors import one_line
 from ltr_metrics.metrics.requests import Request, resolve
 
@@ -32,15 +28,21 @@ def _as_json(audits: list[Audit]) -> str:
             for name, model in audit.to_dict()["models"].items()
         }
         plain |= {"data": None, "models": models}
-    return json.dumps(plain, indent=2, allow_nan=False) + "\n"
+    return in_json(plain)
 
 
 RENDERERS: dict[str, Callable[[list[Audit]], str]] = {"text": _as_text, "json": _as_json}
 
 
-@click.command(cls=options.Command, short_help="Check data and scores for ties and missing judgments.")
-@options.add_options(options.MODELS, options.DATA, options.AUDIT, options.output_options(*RENDERERS))
-def audit(**arguments: Any) -> None:
+@options.subcommand(
+    "Check data and scores for ties and missing judgments.",
+    RENDERERS,
+    without=("ties", "by", "skill", "is_spreadsheet_safe"),
+    k=options.metric_option(
+        "-k --cutoff", "Report the share of judged documents among the first K.", "K", type=options.COUNT, default=10
+    ),
+)
+def audit(inputs: options.Inputs, metrics: options.Metrics, k: int, output: Output) -> None:
     """Check data and scores before you trust the value of a metric.
 
     For the data, the audit counts the queries without a relevant document, the queries with only
@@ -58,10 +60,10 @@ def audit(**arguments: Any) -> None:
           -m ndcg@10,map --output audit.json
       ltr-metrics audit --qrels qrels.txt --run bm25=run.txt -k 20
     """  # noqa: D301
-    output = Output.of(arguments, RENDERERS)
-    request = resolve(requested_metrics(arguments), **options.policy(arguments))
-    source = read_source(arguments, can_repeat_documents=True)
-    output.write(RENDERERS[output.form](_audit(source, request, arguments["k"])))
+    output = output.checked(RENDERERS, [*inputs.files(), *metrics.files()])
+    request = resolve(requested_metrics(metrics), **metrics.policy())
+    source = read_source(inputs, can_repeat_documents=True)
+    output.write(RENDERERS[output.form](_audit(source, request, k)))
 
 
 def _audit(source: Source, request: Request, k: int) -> list[Audit]:

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import click
-
+from ltr_metrics._rows import words
 from ltr_metrics._rows.ids import id_text
 from ltr_metrics.analysis.alignment import metrics_of
 from ltr_metrics.analysis.comparison import Comparison, require_yardsticks
 from ltr_metrics.analysis.comparison import compare as compare_models
 from ltr_metrics.analysis.gate import GateResult, gate, read_rules
 from ltr_metrics.cli import options
-from ltr_metrics.cli.data import Source, read_source, requested_metrics, segments_by_count
-from ltr_metrics.cli.output import Output, gate_status
+from ltr_metrics.cli.data import read_source, requested_metrics, segments_by_count
+from ltr_metrics.cli.output import Output, gate_status, in_json
 from ltr_metrics.errors import LtrKeyError, LtrValueError, did_you_mean, naming
+from ltr_metrics.evaluation.load import load_result
 from ltr_metrics.evaluation.result import Evaluation
-from ltr_metrics.evaluation.saved import load_result
 from ltr_metrics.evaluation.tables import as_latex, as_markdown
 from ltr_metrics.io.tables import is_csv, read_ids
-from ltr_metrics.metrics.requests import Request, resolve
+from ltr_metrics.metrics.requests import resolve
 from ltr_metrics.report.csv import in_csv
 
 DATA_OPTIONS = ("qid", "label", "docid", "weight", "cluster", "qrels", "topics", "n_features", "zero_based", "on")
@@ -31,7 +29,7 @@ DATA_OPTIONS = ("qid", "label", "docid", "weight", "cluster", "qrels", "topics",
 
 def _as_json(comparison: Comparison, origins: Mapping[str, str], result: GateResult | None) -> str:
     plain = {"origins": dict(origins), **comparison.to_dict(), "gate": None if result is None else result.to_dict()}
-    return json.dumps(plain, indent=2, allow_nan=False) + "\n"
+    return in_json(plain)
 
 
 def _as_csv(comparison: Comparison) -> str:
@@ -61,20 +59,41 @@ RENDERERS: dict[str, Callable[[Comparison, Mapping[str, str], GateResult | None]
 }
 
 
-@click.command(cls=options.Command, short_help="Compare models with a baseline, and gate a release.")
-@options.add_options(
-    options.MODELS,
-    options.RESULTS,
-    options.DATA,
-    options.METRICS,
-    options.SKILL,
-    options.COMPARISON,
-    options.ALL_PAIRS,
-    options.COMMON_QUERIES,
-    options.GATE,
-    options.output_options(*RENDERERS),
+@options.subcommand(
+    "Compare models with a baseline, and gate a release.",
+    RENDERERS,
+    results=options.named_models(
+        "--result",
+        "Compare a result of 'evaluate --save', or values of another tool: a CSV file with the column qid and one "
+        "column per metric.",
+        "[NAME=]FILE",
+    ),
+    lower_is_better=options.model_option(
+        "--lower-is-better",
+        "Take lower values as better in this column of the values of --result, whose name is not a metric here.",
+        "COLUMN",
+    ),
+    all_pairs=options.statistics_option(
+        "--all-pairs", "Compare every model with every other one, and print how they rank."
+    ),
+    queries=options.statistics_option(
+        "--queries",
+        "Require that all models have the same queries and judgments, or leave the other queries out.",
+        default="same",
+    ),
 )
-def compare(rules: tuple[str, ...], all_pairs: bool, **arguments: Any) -> int:
+def compare(
+    inputs: options.Inputs,
+    results: dict[str, str],
+    lower_is_better: tuple[str, ...],
+    metrics: options.Metrics,
+    comparison: options.Comparison,
+    intervals: options.IntervalsOfDifferences,
+    all_pairs: bool,
+    queries: words.QueriesOfComparison,
+    gating: options.Gate,
+    output: Output,
+) -> int:
     """Compare models with a baseline on the same queries, and gate a release.
 
     The result has, for each metric, the means, the difference to the baseline with its confidence
@@ -97,60 +116,82 @@ def compare(rules: tuple[str, ...], all_pairs: bool, **arguments: Any) -> int:
       ltr-metrics compare --qrels qrels.txt --run bm25=bm25.run \\
           --run new=new.run --topics qrels --format markdown
     """  # noqa: D301
-    output, baseline = Output.of(arguments, RENDERERS), options.choose_baseline(arguments)
+    output = output.checked(RENDERERS, [*inputs.files(), *metrics.files(), *map(Path, results.values())])
+    baseline = comparison.chosen_baseline()
     if baseline is None:
         raise LtrValueError("A comparison needs two models or more: --model, --scores, --run or --result.")
-    if all_pairs and (rules or arguments["baseline"] is not None):
+    if all_pairs and (gating.rules or comparison.baseline is not None):
         raise LtrValueError(
             "--all-pairs compares without a baseline, so it cannot be combined with --baseline or "
             "--gate. Leave out one of them."
         )
-    has_segments = bool(arguments["by"] or arguments["results"])
-    check_rules(rules, None if all_pairs else baseline, arguments, has_segments=has_segments)
-    comparison, origins = _compare(arguments, None if all_pairs else baseline)
-    result = gate(comparison, rules, **options.gate_settings(arguments)) if rules else None
-    output.write(RENDERERS[output.form](comparison, origins, result))
+    baseline = None if all_pairs else baseline
+    check_rules(gating, baseline, comparison.yardsticks, has_segments=bool(metrics.by or results))
+    settings = options.settings(comparison, without="baseline") | options.settings(intervals, without="cluster")
+    settings |= {"baseline": baseline, "queries": queries, "skill": metrics.skill}
+    has_csv = any(is_csv(Path(file)) for file in results.values())
+    if not has_csv:
+        options.refuse(("lower_is_better",), "names a column of a CSV file of --result, and there is none.")
+    saved = {name: _read_result(file, metrics.policy(), lower_is_better) for name, file in results.items()}
+    if len(saved) < len(options.model_names()):
+        compared = _compare_models(inputs, saved, metrics, intervals.cluster, settings)
+    else:
+        policy = {} if has_csv else metrics.policy()  # that of CSV describes the values
+        compared = _compare_results(inputs, saved, metrics, settings | policy)
+    origins = inputs.origins() | {name: f"result {file}" for name, file in results.items()}
+    result = gate(compared, **vars(gating)) if gating.rules else None
+    output.write(RENDERERS[output.form](compared, origins, result))
     return gate_status(result)
 
 
-def check_rules(
-    rules: Sequence[str], baseline: str | None, arguments: Mapping[str, Any], *, has_segments: bool
-) -> None:
+def check_rules(gating: options.Gate, baseline: str | None, yardsticks: Sequence[str], *, has_segments: bool) -> None:
     """Refuse rules and yardsticks that cannot be read, or that have nothing to check, before any work is done."""
-    yardsticks = require_yardsticks(arguments["yardsticks"], options.model_names(), baseline)
-    if arguments["gate_each_segment"] and not (rules and has_segments):
+    yardsticks = require_yardsticks(yardsticks, options.model_names(), baseline)
+    if gating.each_segment and not (gating.rules and has_segments):
         raise LtrValueError("--gate-each-segment needs a rule and segments: --gate and --segment.")
-    if not rules:
+    if not gating.rules:
         options.refuse(("looks", "family"), "is about the rules of a gate: add --gate RULE, or leave it out.")
         return
     if baseline is None:
         raise LtrValueError("--gate needs two models or more, one of which is the baseline.")
-    read_rules(rules, [name for name in options.model_names() if name != baseline], yardsticks)
+    read_rules(gating.rules, [name for name in options.model_names() if name != baseline], yardsticks)
 
 
-def _compare(arguments: Mapping[str, Any], baseline: str | None) -> tuple[Comparison, dict[str, str]]:
-    """Read, evaluate and compare; return the comparison and the origin of each model."""
-    settings = options.comparison_settings(arguments) | {"baseline": baseline}
-    metrics, policy = requested_metrics(arguments), options.policy(arguments)
-    saved = {name: _read_result(file, policy) for name, file in arguments["results"].items()}
-    origins = {name: f"result {file}" for name, file in arguments["results"].items()}
-    if len(saved) == len(options.model_names()):
-        if arguments["data"]:
-            raise LtrValueError("All models are saved results, so DATA are not used. Leave them out.")
-        options.refuse(DATA_OPTIONS, "applies to DATA, but all models are saved results. Leave it out.")
-        first = next(iter(saved))
-        saved[first] = _with_segments(saved[first], arguments["by"])
-        is_used = any(is_csv(Path(file)) for file in arguments["results"].values())
-        return compare_models(saved, metrics=metrics, **settings, **({} if is_used else policy)), origins
-    source = read_source(arguments)
-    request = resolve(metrics_of(list(saved.values())) if metrics is None and saved else metrics, **policy)
-    results = _evaluate(source, request)
-    if request.policy.mean_over == "queries":  # other results bring the weights along
-        settings["query_weight"] = next(iter(results.values())).weight
-    return compare_models(results | saved, **settings), source.origins | origins
+def _compare_results(
+    inputs: options.Inputs, saved: dict[str, Evaluation], metrics: options.Metrics, settings: dict[str, Any]
+) -> Comparison:
+    """Compare saved results, without DATA."""
+    if inputs.data:
+        raise LtrValueError("All models are saved results, so DATA are not used. Leave them out.")
+    options.refuse(DATA_OPTIONS, "applies to DATA, but all models are saved results. Leave it out.")
+    first = next(iter(saved))
+    saved = saved | {first: _with_segments(saved[first], metrics.by)}
+    return compare_models(saved, metrics=requested_metrics(metrics), **settings)
 
 
-def _read_result(file: str, policy: Mapping[str, Any]) -> Evaluation:
+def _compare_models(
+    inputs: options.Inputs,
+    saved: dict[str, Evaluation],
+    metrics: options.Metrics,
+    cluster: str | None,
+    settings: dict[str, Any],
+) -> Comparison:
+    """Evaluate models, by default with the metrics of the saved results, and compare all of them."""
+    requested = requested_metrics(metrics)
+    source = read_source(inputs, by=metrics.by, cluster=cluster)
+    request = resolve(
+        metrics_of(list(saved.values())) if requested is None and saved else requested, **metrics.policy()
+    )
+    results = {}
+    for name, scores in source.scores.items():
+        with naming(name):
+            results[name] = source.queries[name].evaluate_request(scores, request)
+    if request.policy.unit == "queries":  # other results bring the weights along
+        settings = settings | {"query_weight": next(iter(results.values())).weight}
+    return compare_models(results | saved, **settings)
+
+
+def _read_result(file: str, policy: Mapping[str, Any], lower_is_better: Sequence[str]) -> Evaluation:
     """Return a saved result, or the values per query of another tool, which ``policy`` describes."""
     if not is_csv(Path(file)):
         try:
@@ -162,15 +203,7 @@ def _read_result(file: str, policy: Mapping[str, Any]) -> Evaluation:
     if "model" in values and values["model"].nunique() == 1:  # as 'evaluate --format csv' writes it
         values = values.drop(columns="model")
     with naming(file):
-        return Evaluation.from_per_query(values, **policy)
-
-
-def _evaluate(source: Source, request: Request) -> dict[str, Evaluation]:
-    results = {}
-    for name, scores in source.scores.items():
-        with naming(name):
-            results[name] = source.queries[name].evaluate_request(scores, request)
-    return results
+        return Evaluation.from_per_query(values, lower_is_better=lower_is_better, **policy)
 
 
 def _with_segments(result: Evaluation, by: Sequence[str]) -> Evaluation:

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import click
 import numpy as np
 from tqdm import tqdm
 
 from ltr_metrics.cli import options
-from ltr_metrics.cli.data import describe_data, read_rows, requested_metrics
-from ltr_metrics.cli.output import Output, write_file
-from ltr_metrics.curves import evaluate_rounds, read_model
+from ltr_metrics.cli.data import read_rows, requested_metrics
+from ltr_metrics.cli.output import Output, in_json, write_file
 from ltr_metrics.errors import LtrValueError, naming
 from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.evaluation.saved import versions
 from ltr_metrics.evaluation.tables import Table, as_markdown, as_text
+from ltr_metrics.logs.fitted_model import evaluate_rounds, read_model
 from ltr_metrics.logs.learning import LearningCurve
 from ltr_metrics.logs.training_log import PerQueryLog
 from ltr_metrics.metrics.requests import Request, resolve
@@ -79,7 +77,7 @@ def _as_json(result: Result) -> str:
         "curves": [{"model": name} | curve.to_dict() for name, curve in result.curves],
         "versions": versions(),
     }
-    return json.dumps(plain, indent=2, allow_nan=False) + "\n"
+    return in_json(plain)
 
 
 def _as_csv(result: Result) -> str:
@@ -114,16 +112,21 @@ RENDERERS: dict[str, Callable[[Result], str]] = {
 # -- the subcommand ---------------------------------------------------------------------------------------------------
 
 
-@click.command(cls=options.Command, short_help="Evaluate the rounds of model files.")
-@options.add_options(
-    options.MODEL_FILES,
-    options.ROWS,
-    options.CURVE,
-    options.CONFIDENCE,
-    options.output_options(*RENDERERS),
-    options.PLOT,
+@options.subcommand(
+    "Evaluate the rounds of model files.",
+    RENDERERS,
+    without=("by", "skill"),
+    every=options.metric_option(
+        "--every", "Evaluate after N, 2N, 3N, ... rounds, and after the last one.", "N", type=options.COUNT, default=1
+    ),
+    confidence=options.confidence(),
+    plot=options.output_option(
+        "--plot", "Draw the curves into this file: .svg, .png or .pdf.", "FILE", type=options.OUTPUT_FILE
+    ),
 )
-def curve(plot: Path | None, every: int, confidence: float, **arguments: Any) -> None:
+def curve(
+    rows: options.Rows, metrics: options.Metrics, every: int, confidence: float, output: Output, plot: Path | None
+) -> None:
     """Evaluate model files on labelled data after each of their rounds.
 
     The result has the mean of each metric by round, and the number of rounds to keep. It names the
@@ -141,16 +144,16 @@ def curve(plot: Path | None, every: int, confidence: float, **arguments: Any) ->
     """  # noqa: D301
     if plot is not None and plot.suffix.lower() not in FIGURES:
         raise LtrValueError(f"--plot {plot} must end in one of {', '.join(FIGURES)}.")
-    output = Output.of(arguments, RENDERERS, *([] if plot is None else [plot]))
-    request = resolve(requested_metrics(arguments), **options.policy(arguments))
-    queries, _, features = read_rows(arguments)
-    logs = log_rounds(arguments["models"], features, queries, request, every)
+    output = output.checked(RENDERERS, [*rows.files(), *metrics.files()], *([] if plot is None else [plot]))
+    request = resolve(requested_metrics(metrics), **metrics.policy())
+    queries, _, features = read_rows(rows)
+    logs = log_rounds(rows.models, features, queries, request, every)
     curves = [
         (name, log.learning_curve(name, metric, confidence))
         for name, log in logs.items()
         for metric in request.typed.values()
     ]
-    result = Result(describe_data(arguments), queries, arguments["models"], request, curves)
+    result = Result(rows.description(), queries, rows.models, request, curves)
     text = RENDERERS[output.form](result)
     if plot is not None:
         write_file(plot, _drawn(result.curves, plot))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import runpy
 import sys
 import traceback
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 from pathlib import Path
@@ -16,7 +16,7 @@ from tqdm import tqdm
 
 from ltr_metrics._rows.checks import AnyArray, IntArray
 from ltr_metrics._rows.per_query import Segmentations
-from ltr_metrics.cli.options import SCORE_FILES, model_names, refuse, score_file
+from ltr_metrics.cli.options import SCORE_FILES, Inputs, Metrics, Rows, model_names, refuse, score_file
 from ltr_metrics.errors import LtrKeyError, LtrValueError, did_you_mean, naming, warn
 from ltr_metrics.evaluation.batches import evaluate_batches
 from ltr_metrics.evaluation.evaluate import AuditedQueries, Queries
@@ -40,8 +40,7 @@ from ltr_metrics.metrics.names import in_lower_case, parse, split_names
 from ltr_metrics.metrics.requests import OneMetric, by_name, resolve
 
 COUNT_SEGMENTS = ("n_documents", "n_relevant")  # segments that need no column
-COLUMN_OPTIONS = ("docid", "weight", "cluster")
-NUMBERS = ("label", "weight")  # the other columns are ids
+COLUMN_OPTIONS = ("qid", "label", "docid", "weight", "cluster")
 LETOR_OPTIONS = ("n_features", "zero_based")
 EFFECT_OF_TOPICS = {
     "both": "topics that the qrels or a run lacks are left out of all runs",
@@ -55,20 +54,17 @@ class Source:
 
     queries: dict[str, Queries]
     scores: dict[str, Any]
-    description: str
-    origins: dict[str, str]  # the file or column of each model
     features: Any = None  # what model files score
 
 
-def requested_metrics(arguments: Mapping[str, Any]) -> list[OneMetric] | None:
+def requested_metrics(options: Metrics) -> list[OneMetric] | None:
     """Return the metrics of ``--metrics``, those of ``--metrics-module`` as objects; None means the default ones."""
-    names, module = arguments["metrics"], arguments["metrics_module"]
-    own = {} if module is None else _own_metrics(module)
-    if names is None:
-        if own:
-            raise LtrValueError(f"--metrics-module needs --metrics, which chooses from its metrics: {', '.join(own)}.")
-        return None
-    return [_own_or_name(name, own) for name in map(str.strip, split_names(names))]
+    own = {} if options.metrics_module is None else _own_metrics(options.metrics_module)
+    if options.metrics is not None:
+        return [_own_or_name(name, own) for name in map(str.strip, split_names(options.metrics))]
+    if own:
+        raise LtrValueError(f"--metrics-module needs --metrics, which chooses from its metrics: {', '.join(own)}.")
+    return None
 
 
 def _own_or_name(name: str, own: Mapping[str, Metric]) -> OneMetric:
@@ -104,58 +100,58 @@ def _own_metrics(path: Path) -> dict[str, Metric]:
         return by_name(found)
 
 
-def read_source(arguments: Mapping[str, Any], *, can_repeat_documents: bool = False) -> Source:
+def read_source(
+    inputs: Inputs, *, by: Sequence[str] = (), cluster: str | None = None, can_repeat_documents: bool = False
+) -> Source:
     """Read tables, LETOR files, or TREC qrels and runs."""
-    if arguments["qrels"] is not None or arguments["runs"]:
-        return _read_runs(arguments)
-    queries, table, features = read_rows(arguments, AuditedQueries if can_repeat_documents else Queries)
-    if arguments["on"] and not any(map(score_file, arguments["scores"].values())):
+    if inputs.qrels is not None or inputs.runs:
+        return _read_runs(inputs, by)
+    kind = AuditedQueries if can_repeat_documents else Queries
+    columns = [item for item in inputs.scores.values() if not score_file(item)]
+    queries, table, features = read_rows(inputs, by=by, cluster=cluster, on=inputs.on, scores=columns, kind=kind)
+    if inputs.on and len(columns) == len(inputs.scores):
         raise LtrValueError("--on needs a table of scores: --scores NAME=FILE.")
-    scores = {name: _scores(table, item, arguments["on"], queries) for name, item in arguments["scores"].items()}
-    for name, file in tqdm(arguments["models"].items(), "Scoring with models", disable=None, leave=False):
+    scores = {name: _scores(table, item, inputs.on, queries) for name, item in inputs.scores.items()}
+    for name, file in tqdm(inputs.models.items(), "Scoring with models", disable=None, leave=False):
         scores[name] = load_model(file).predict(features)
-    return Source(dict.fromkeys(scores, queries), scores, describe_data(arguments), _origins(arguments), features)
+    return Source(dict.fromkeys(scores, queries), scores, features)
 
 
-def _origins(arguments: Mapping[str, Any]) -> dict[str, str]:
-    """Return the file or column of each model."""
-    scored = arguments["scores"].items()
-    origins = {name: f"{'file' if score_file(item) else 'column'} {item}" for name, item in scored}
-    origins.update(arguments["models"])
-    return origins
+def read_rows(
+    rows: Rows,
+    *,
+    by: Sequence[str] = (),
+    cluster: str | None = None,
+    on: Sequence[str] = (),
+    scores: Sequence[str] = (),
+    kind: type[Queries] = Queries,
+) -> tuple[Queries, Any, Any]:
+    """Return the queries of tables or LETOR files, their columns by name, and the features for models.
 
-
-def describe_data(arguments: Mapping[str, Any]) -> str:
-    """Return the names of the files of DATA."""
-    return ", ".join(map(str, arguments["data"]))
-
-
-def read_rows(arguments: Mapping[str, Any], kind: type[Queries] = Queries) -> tuple[Queries, Any, Any]:
-    """Return the queries of tables or LETOR files, their columns by name, and the features for models."""
-    files, by = _data_files(arguments), _segment_columns(arguments)
-    columns: dict[str, Any] = {name: arguments.get(name) for name in ("qid", "label", *COLUMN_OPTIONS)}
+    A table must have the columns of ids in ``on``, and those of ``scores``.
+    """
+    files, segments = _data_files(rows, by), _segment_columns(by)
+    ids: dict[str, Any] = {"qid": rows.qid, "docid": rows.docid, "cluster": cluster}
+    label, weight, columns = rows.label, rows.weight, None
     table: Any
     if is_table(files[0]):
-        table = features = _read_tables(files, columns, by, arguments)
+        text = [name for name in (*ids.values(), *on, *segments) if name is not None]
+        numbers = [*scores, *([] if weight is None else [weight])]
+        table = features = columns = _read_tables(files, rows, text, numbers, by)
     else:
-        table = read_letor(files, **{name: arguments[name] for name in LETOR_OPTIONS})
-        columns = {"label": "label", "qid": "qid", "docid": None if table.docid is None else "docid"}
+        table = read_letor(files, n_features=rows.n_features, zero_based=rows.zero_based)
         features = table.X
-    column = {
-        role: None if name is None else (np.asarray(table[name]) if role in NUMBERS else _text(table, name))
-        for role, name in columns.items()
-    }
+        ids, label = {"qid": "qid", "docid": None if table.docid is None else "docid"}, "label"
+    texts: dict[str, Any] = {role: None if name is None else _text(table, name) for role, name in ids.items()}
     queries = kind(
-        column["label"],
-        qid=column["qid"],
-        docid=column["docid"],
-        sample_weight=column.get("weight"),
-        cluster=column.get("cluster"),
-        by={name: _text(table, name) for name in by} or None,
-        columns=table if is_table(files[0]) else None,
+        np.asarray(table[label]),
+        **texts,
+        sample_weight=None if weight is None else np.asarray(table[weight]),
+        by={name: _text(table, name) for name in segments} or None,
+        columns=columns,
     )
     queries.warn_of_ids()
-    _add_count_segments(queries, arguments.get("by", ()))
+    _add_count_segments(queries, by)
     return queries, table, features
 
 
@@ -165,70 +161,66 @@ def _text(table: Any, name: str) -> AnyArray:
     return np.asarray(table[as_text if as_text in getattr(table, "columns", ()) else name])
 
 
-def _read_tables(files: list[Path], columns: Mapping[str, Any], by: list[str], arguments: Mapping[str, Any]) -> Any:
+def _read_tables(files: list[Path], rows: Rows, text: Sequence[str], numbers: Sequence[str], by: Sequence[str]) -> Any:
     """Return the tables as one data frame that has all columns of the command line.
 
     The ids of CSV are numbers where they can be, because a metric or a model may read them as well.
     Their text is a further column.
     """
-    scores = [item for item in arguments.get("scores", {}).values() if not score_file(item)]
-    weight = [columns["weight"]] if columns["weight"] is not None else []
-    ids = [name for name in (columns["qid"], columns["docid"], *arguments.get("on", [])) if name is not None]
-    labels = [name for name in dict.fromkeys((columns["cluster"], *by)) if name is not None]
-    named = {"qid": columns["qid"], "label": columns["label"], "columns": [*scores, *weight]}
     try:
-        table = read_table(files, **named, text=[*ids, *labels])
+        table = read_table(files, qid=rows.qid, label=rows.label, columns=numbers, text=text)
     except LtrKeyError as error:
-        hint = _file_hint(error, scores)
-        for role in ("qid", "label"):
-            if f"no column {columns[role]!r}" in str(error):
+        hint = _file_hint(error, numbers)
+        for role, name in (("qid", rows.qid), ("label", rows.label)):
+            if f"no column {name!r}" in str(error):
                 hint = f" Name the column with --{role}."
         raise LtrKeyError(*error.parts, hint) from None
-    both = [name for name in COUNT_SEGMENTS if name in arguments.get("by", ()) and name in table]
+    both = [name for name in COUNT_SEGMENTS if name in by and name in table]
     if both:
         raise LtrValueError(f"--segment {both[0]} means a count, and also a column of the table. Rename the column.")
-    return with_numbers(table, files, list(dict.fromkeys([*ids, *labels])))
+    return with_numbers(table, files, list(dict.fromkeys(text)))
 
 
-def evaluate_sorted(
-    arguments: Mapping[str, Any], metrics: list[OneMetric] | None, policy: dict[str, Any]
-) -> tuple[dict[str, Evaluation], dict[str, str]]:
-    """Evaluate tables or LETOR files batch by batch; return the results, and the origin of each model."""
+def evaluate_sorted(inputs: Inputs, options: Metrics) -> dict[str, Evaluation]:
+    """Evaluate tables or LETOR files batch by batch."""
     refuse(("qrels", "runs"), "does not go with --sorted, because TREC files are read whole.")
     refuse(("on",), "does not go with --sorted. Write the scores into the files.")
     refuse(("cluster",), "does not go with --sorted. Leave --sorted out, so that the files are read whole.")
-    files, scores, by = _data_files(arguments), arguments["scores"], _segment_columns(arguments)
+    files, scores, segments = _data_files(inputs, options.by), inputs.scores, _segment_columns(options.by)
     if file := next((item for item in scores.values() if score_file(item)), None):
         raise LtrValueError(f"--scores {file} does not go with --sorted. Write the scores into the files of DATA.")
-    if len(by) < len(set(arguments["by"])):
+    if len(segments) < len(set(options.by)):
         raise LtrValueError("--segment needs a column with --sorted. n_documents and n_relevant need all rows.")
-    models = {name: load_model(file) for name, file in arguments["models"].items()}
+    metrics, policy = requested_metrics(options), options.policy()
+    models = {name: load_model(file) for name, file in inputs.models.items()}
     sources: dict[str, Any] = dict(scores)
-    names = {name: arguments[name] for name in ("qid", "label", "docid", "weight")}
-    segments = {name: name for name in by}
+    names: dict[str, Any] = {"qid": inputs.qid, "label": inputs.label, "docid": inputs.docid, "weight": inputs.weight}
+    columns = {name: name for name in segments}
+    rows: Iterator[Any]
     if is_table(files[0]):
         sources |= {name: model.predict for name, model in models.items()}
         features = [name for model in models.values() for name in model.names()]
-        needed = resolve(metrics, **{name: policy[name] for name in policy.keys() - {"skill"}}).needed_columns
-        optional = [names["weight"]] if names["weight"] is not None else []
-        text = [name for name in (names["qid"], names["docid"], *by) if name is not None]
-        numbers = [names["label"], *scores.values(), *optional, *needed, *features]
-        rows: Iterator[Any] = table_batches(files, numbers=numbers, text=text)
+        needed = resolve(metrics, **policy).needed_columns
+        optional = [inputs.weight] if inputs.weight is not None else []
+        text = [name for name in (inputs.qid, inputs.docid, *segments) if name is not None]
+        numbers = [inputs.label, *scores.values(), *optional, *needed, *features]
+        rows = table_batches(files, numbers=numbers, text=text)
         as_text = {name: AS_TEXT.format(name) for name in text if name in numbers}
         names |= {role: as_text.get(names[role], names[role]) for role in ("qid", "docid")}
-        segments |= {name: as_text[name] for name in by if name in as_text}
+        columns |= {name: as_text[name] for name in segments if name in as_text}
     else:
         sources |= {name: lambda part, model=model: model.predict(part.X) for name, model in models.items()}
-        parts = letor_batches(files, **{name: arguments[name] for name in LETOR_OPTIONS})
+        parts = letor_batches(files, n_features=inputs.n_features, zero_based=inputs.zero_based)
         rows = _as_wide_as_models(parts, models.values())
         first = next(rows)
         names["docid"], rows = None if first.docid is None else "docid", chain([first], rows)
     rows = tqdm(rows, unit=" batches", disable=None, leave=False)
     try:
-        results = evaluate_batches(rows, scores=sources, metrics=metrics, by=segments, **names, **policy)
+        return evaluate_batches(
+            rows, scores=sources, metrics=metrics, by=columns, skill=options.skill, **names, **policy
+        )
     except LtrKeyError as error:
         raise LtrKeyError(*error.parts, _file_hint(error, scores.values())) from None
-    return results, _origins(arguments)
 
 
 def _as_wide_as_models(parts: Iterator[LetorData], models: Collection[Model]) -> Iterator[LetorData]:
@@ -245,36 +237,34 @@ def _as_wide_as_models(parts: Iterator[LetorData], models: Collection[Model]) ->
         model.matrix(np.empty((0, widest)))  # refuses another width, as it does for files that are read whole
 
 
-def _data_files(arguments: Mapping[str, Any]) -> list[Path]:
+def _data_files(rows: Rows, by: Sequence[str]) -> list[Path]:
     """Return the files of DATA, which are of one kind; refuse options that do not apply to it."""
-    files = list(arguments["data"])
+    files, has_scores = list(rows.data), isinstance(rows, Inputs)
     if not files:
-        trec = ", or --qrels FILE with --run NAME=FILE" if "qrels" in arguments else ""
+        trec = ", or --qrels FILE with --run NAME=FILE" if has_scores else ""
         raise LtrValueError(f"Name the DATA: LETOR files or tables{trec}.")
     if not model_names():
-        options = "--model, --scores or --run" if "scores" in arguments else "--model"
-        raise LtrValueError(f"Name what to evaluate: {options}.")
+        raise LtrValueError(f"Name what to evaluate: {'--model, --scores or --run' if has_scores else '--model'}.")
     if len(set(map(is_table, files))) > 1:
         raise LtrValueError(f"DATA must be tables or LETOR files, not both. {NAMES_OF_TABLES}")
     refuse(("topics",), "needs TREC files: --qrels and --run.")
     if is_table(files[0]):
         refuse(LETOR_OPTIONS, "is for LETOR files; tables have named columns.")
     else:
-        _refuse_columns(arguments, "LETOR files", f" {files[0]} is read as LETOR. {NAMES_OF_TABLES}")
+        _refuse_columns(by, "LETOR files", f" {files[0]} is read as LETOR. {NAMES_OF_TABLES}")
     return files
 
 
-def _segment_columns(arguments: Mapping[str, Any]) -> list[str]:
+def _segment_columns(by: Sequence[str]) -> list[str]:
     """Return the columns of ``--segment``."""
-    return [name for name in dict.fromkeys(arguments.get("by", ())) if name not in COUNT_SEGMENTS]
+    return [name for name in dict.fromkeys(by) if name not in COUNT_SEGMENTS]
 
 
-def _refuse_columns(arguments: Mapping[str, Any], kind: str, hint: str = "") -> None:
-    refuse(("qid", "label", *COLUMN_OPTIONS), f"names a column of a table, and {kind} have none.{hint}")
-    if by := _segment_columns(arguments):
-        raise LtrValueError(
-            f"--segment {by[0]} names a column of a table, and {kind} have none.{hint} Without columns, use n_relevant."
-        )
+def _refuse_columns(by: Sequence[str], kind: str, hint: str = "") -> None:
+    reason = f"names a column of a table, and {kind} have none.{hint}"
+    refuse(COLUMN_OPTIONS, reason)
+    if segments := _segment_columns(by):
+        raise LtrValueError(f"--segment {segments[0]} {reason} Without columns, use n_relevant.")
 
 
 def _scores(table: Any, item: str, on: list[str], queries: Queries) -> AnyArray:
@@ -332,7 +322,7 @@ def _quarters(counts: IntArray) -> tuple[list[Hashable], IntArray]:
     return [*labels, f"{starts[-1]}+"], np.searchsorted(starts, counts, side="right") - 1
 
 
-def _add_count_segments(queries: Queries, by: tuple[str, ...]) -> None:
+def _add_count_segments(queries: Queries, by: Sequence[str]) -> None:
     """Add the segments that need no column, in the order of the command line."""
     if set(by) & set(COUNT_SEGMENTS):
         n_relevant = queries.count_by_query(queries.grades >= 1)
@@ -340,15 +330,15 @@ def _add_count_segments(queries: Queries, by: tuple[str, ...]) -> None:
         queries.segments = {name: segments[name] for name in by}
 
 
-def _read_runs(arguments: Mapping[str, Any]) -> Source:
-    qrels, files, topics, by = arguments["qrels"], arguments["runs"], arguments["topics"], arguments.get("by", ())
-    if arguments["data"] or arguments["models"] or arguments["scores"] or qrels is None or not files:
+def _read_runs(inputs: Inputs, by: Sequence[str]) -> Source:
+    qrels, files, topics = inputs.qrels, inputs.runs, inputs.topics
+    if inputs.data or inputs.models or inputs.scores or qrels is None or not files:
         raise LtrValueError("TREC files need --qrels FILE and --run NAME=FILE, without DATA, --model and --scores.")
     if "n_documents" in by:
         raise LtrValueError("--segment n_documents does not go with --run: each run has its own documents.")
     refuse(LETOR_OPTIONS, "is for LETOR files.")
     refuse(("on",), "joins scores with DATA, and TREC runs have their own documents.")
-    _refuse_columns(arguments, "TREC files")
+    _refuse_columns(by, "TREC files")
     runs = {name: read_trec(qrels, file, topics=topics or "both") for name, file in files.items()}
     kinds = (("lacks topics of the qrels", "only_in_qrels"), ("has topics without judgments", "only_in_run"))
     differences = [
@@ -361,7 +351,7 @@ def _read_runs(arguments: Mapping[str, Any]) -> Source:
         effects = "; ".join(f"with --topics {word}, {effect}" for word, effect in EFFECT_OF_TOPICS.items())
         raise LtrValueError(f"{' '.join(differences)} Choose the topics: {effects}.")
     for difference in differences:
-        warn(f"{difference} With --topics {topics}, {EFFECT_OF_TOPICS[topics]}.")
+        warn(f"{difference} With --topics {topics}, {EFFECT_OF_TOPICS[str(topics)]}.")
     if topics == "both":
         runs = _common_topics(runs)
     queries = {
@@ -370,8 +360,7 @@ def _read_runs(arguments: Mapping[str, Any]) -> Source:
     }
     for of_run in queries.values():
         _add_count_segments(of_run, by)
-    scores = {name: run.y_score for name, run in runs.items()}
-    return Source(queries, scores, description=str(qrels), origins=dict(files))
+    return Source(queries, {name: run.y_score for name, run in runs.items()})
 
 
 def _common_topics(runs: dict[str, TrecData]) -> dict[str, TrecData]:

@@ -6,11 +6,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import click
-
-from ltr_metrics.analysis.intervals import intervals
+from ltr_metrics.analysis.intervals import intervals as intervals_of_means
 from ltr_metrics.cli import options
-from ltr_metrics.cli.data import describe_data, evaluate_sorted, read_source, requested_metrics
+from ltr_metrics.cli.data import evaluate_sorted, read_source, requested_metrics
 from ltr_metrics.cli.output import Output, print_message
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.report import Report, as_json, as_latex, as_markdown, as_per_query_csv, as_text, summarize
@@ -18,18 +16,28 @@ from ltr_metrics.report import Report, as_json, as_latex, as_markdown, as_per_qu
 RENDERERS = {"text": as_text, "json": as_json, "csv": as_per_query_csv, "markdown": as_markdown, "latex": as_latex}
 
 
-@click.command(cls=options.Command, short_help="Evaluate models on labelled data.")
-@options.add_options(
-    options.MODELS,
-    options.DATA,
-    options.BATCHES,
-    options.METRICS,
-    options.SKILL,
-    options.INTERVALS_OF_MEANS,
-    options.output_options(*RENDERERS),
-    options.SAVE,
+@options.subcommand(
+    "Evaluate models on labelled data.",
+    RENDERERS,
+    is_sorted=options.data_option(
+        "--sorted",
+        "Read files batch by batch, even if they are larger than memory. The rows of a query must be adjacent.",
+    ),
+    save=options.output_option(
+        "--save",
+        "Save the values per query of the model NAME as a Parquet table, which 'compare --result' reads. You can leave "
+        "out NAME if there is one model.",
+        "[NAME=]FILE",
+    ),
 )
-def evaluate(save: tuple[str, ...], is_sorted: bool, skill: bool, **arguments: Any) -> None:
+def evaluate(
+    inputs: options.Inputs,
+    is_sorted: bool,
+    metrics: options.Metrics,
+    intervals: options.Intervals,
+    output: Output,
+    save: tuple[str, ...],
+) -> None:
     """Evaluate models on labelled data.
 
     The result has the mean and the quantiles of each metric, and the number of queries that its
@@ -53,19 +61,23 @@ def evaluate(save: tuple[str, ...], is_sorted: bool, skill: bool, **arguments: A
           --convention trec_eval -m map,p@10
     """  # noqa: D301  (click needs the escape character itself)
     files = _files_to_save(save, options.model_names())
-    output = Output.of(arguments, RENDERERS, *files.values())
-    metrics, policy = requested_metrics(arguments), options.policy(arguments)
-    settings = options.interval_settings(arguments)
-    if settings is None and not (save or is_sorted):
-        options.refuse(("cluster",), "needs --confidence, whose intervals use it, or --save, which keeps it.")
+    output = output.checked(RENDERERS, [*inputs.files(), *metrics.files()], *files.values())
+    settings = options.settings(intervals, without="cluster")
+    if intervals.confidence is None:
+        options.refuse(settings, "is about confidence intervals: add --confidence, such as --confidence 0.95.")
+        settings = {}
+        if not (save or is_sorted):
+            options.refuse(("cluster",), "needs --confidence, whose intervals use it, or --save, which keeps it.")
+    details: dict[str, Any] = {"source": inputs.description(), "origins": inputs.origins()}
     if is_sorted:
-        results, origins = evaluate_sorted(arguments, metrics, policy | {"skill": skill})
-        estimates = {name: intervals(one, **settings) for name, one in results.items()} if settings else {}
-        report = Report(evaluations=results, intervals=estimates, source=describe_data(arguments), origins=origins)
+        results = evaluate_sorted(inputs, metrics)
+        estimates = {name: intervals_of_means(one, **settings) for name, one in results.items()} if settings else {}
+        report = Report(evaluations=results, intervals=estimates, **details)
     else:
-        source = read_source(arguments)
-        details: dict[str, Any] = {"source": source.description, "origins": source.origins, "skill": skill}
-        report = summarize(source.queries, source.scores, metrics, intervals_of_means=settings, **details, **policy)
+        requested = requested_metrics(metrics)
+        source = read_source(inputs, by=metrics.by, cluster=intervals.cluster)
+        details |= {"intervals_of_means": settings or None, "skill": metrics.skill, **metrics.policy()}
+        report = summarize(source.queries, source.scores, requested, **details)
     text = RENDERERS[output.form](report)
     for name, file in files.items():
         report.evaluations[name].save(file)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -12,7 +11,7 @@ from ltr_metrics.analysis.explain import explain_difference
 from ltr_metrics.analysis.identify import identify_convention
 from ltr_metrics.cli import options
 from ltr_metrics.cli.data import read_source
-from ltr_metrics.cli.output import Output
+from ltr_metrics.cli.output import Output, in_json
 from ltr_metrics.errors import naming, one_line
 from ltr_metrics.report.csv import in_csv
 
@@ -23,7 +22,7 @@ def _as_text(explanations: Mapping[str, Any]) -> str:
 
 def _as_json(explanations: Mapping[str, Any]) -> str:
     plain = {name: explanation.to_dict() for name, explanation in explanations.items()}
-    return json.dumps(plain, indent=2, allow_nan=False) + "\n"
+    return in_json(plain)
 
 
 def _as_csv(explanations: Mapping[str, Any]) -> str:
@@ -36,9 +35,24 @@ def _as_csv(explanations: Mapping[str, Any]) -> str:
 RENDERERS: dict[str, Callable[[Mapping[str, Any]], str]] = {"text": _as_text, "json": _as_json, "csv": _as_csv}
 
 
-@click.command(cls=options.Command, short_help="Explain why two systems give different numbers.")
-@options.add_options(options.MODELS, options.DATA, options.EXPLANATION, options.output_options(*RENDERERS))
-def explain(metric: str, a: Any, b: Any, value: str | None, **arguments: Any) -> None:
+@options.subcommand(
+    "Explain why two systems give different numbers.",
+    RENDERERS,
+    without=("metrics", "metrics_module", "convention", "by", "skill"),
+    metric=options.metric_option(
+        "-m --metrics --metric", "Explain this metric, such as ndcg@10.", "NAME", required=True
+    ),
+    a=options.metric_option(
+        "--from", f"Start from the value under this convention: {options.CONVENTION_NAMES}.", "NAME"
+    ),
+    b=options.metric_option("--to", "Explain the change to the value under this convention.", "NAME"),
+    value=options.metric_option(
+        "--value", "Find the conventions that give this value, within half a unit of its last digit.", "NUMBER"
+    ),
+)
+def explain(
+    inputs: options.Inputs, metric: str, a: Any, b: Any, value: str | None, policy: options.Metrics, output: Output
+) -> None:
     """Explain why two systems give different numbers for the same ranking.
 
     With --from and --to, the command computes a metric under two conventions. It divides the
@@ -60,15 +74,17 @@ def explain(metric: str, a: Any, b: Any, value: str | None, **arguments: Any) ->
       ltr-metrics explain test.csv --scores new=score --metric map \\
           --from default --to sklearn --format json
     """  # noqa: D301
-    output = Output.of(arguments, RENDERERS)
+    output = output.checked(RENDERERS, inputs.files())
     _require_one_question(a, b, value)
-    source, policy = read_source(arguments), options.policy(arguments)
+    source = read_source(inputs)
     explanations: dict[str, Any] = {}
     for name, scores in source.scores.items():
         queries = source.queries[name]
         with naming(name):
             if value is None:
-                explanations[name] = explain_difference(queries, scores, metric=metric, a=a, b=b, **policy)
+                explanations[name] = explain_difference(
+                    queries, scores, metric=metric, a=a, b=b, ties=policy.ties, no_relevant=policy.no_relevant
+                )
             else:
                 explanations[name] = identify_convention(queries, scores, metric=metric, value=value)
     output.write(RENDERERS[output.form](explanations))

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from typing import Any
 
-import click
-
 from ltr_metrics.cli import options
-from ltr_metrics.cli.output import Output
+from ltr_metrics.cli.output import Output, in_json
 from ltr_metrics.evaluation.tables import Table, as_text
 from ltr_metrics.metrics.conventions import CONVENTIONS
 from ltr_metrics.metrics.names import MetricInfo, available_metrics
@@ -63,7 +60,7 @@ def _as_json() -> str:
         name: {field.name: _plain(getattr(convention, field.name)) for field in fields(convention)}
         for name, convention in CONVENTIONS.items()
     }
-    return json.dumps({"metrics": metrics, "conventions": conventions}, indent=2, allow_nan=False) + "\n"
+    return in_json({"metrics": metrics, "conventions": conventions})
 
 
 def _plain(value: Any) -> Any:
@@ -73,9 +70,8 @@ def _plain(value: Any) -> Any:
 RENDERERS: dict[str, Callable[[], str]] = {"text": _as_text, "json": _as_json}
 
 
-@click.command(cls=options.Command, short_help="List the metrics and the conventions.")
-@options.add_options(options.output_options(*RENDERERS))
-def metrics(**arguments: Any) -> None:
+@options.subcommand("List the metrics and the conventions.", RENDERERS, without=("is_spreadsheet_safe",))
+def metrics(output: Output) -> None:
     """List the metrics with their parameters, and the conventions.
 
     A convention is the set of choices with which a system computes its metrics. Pass its name to
@@ -87,5 +83,5 @@ def metrics(**arguments: Any) -> None:
       ltr-metrics metrics --format json
       ltr-metrics metrics --output metrics.json
     """  # noqa: D301
-    output = Output.of(arguments, RENDERERS)
+    output = output.checked(RENDERERS, [])
     output.write(RENDERERS[output.form]())

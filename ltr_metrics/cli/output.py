@@ -1,21 +1,23 @@
 """The output of a subcommand: standard output, or a file that is written whole."""
 
+# ruff: noqa: RUF009 -- the calls return fields
+
 from __future__ import annotations
 
+import json
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import click
 
 from ltr_metrics.analysis.gate import GateResult
-from ltr_metrics.cli.options import score_file
+from ltr_metrics.cli import options
 from ltr_metrics.errors import LtrValueError, printable
-from ltr_metrics.io.letor import size_files
 from ltr_metrics.io.tables import is_table
 from ltr_metrics.io.write import require_folder, write_whole
 from ltr_metrics.report import spreadsheet_safe
@@ -28,18 +30,26 @@ GATE_FAILED = 1
 
 @dataclass(frozen=True)
 class Output:
-    """The format of the result, and the file that it is written to; None is standard output."""
+    """The format of the result, which `checked` completes, and its file; None is standard output."""
 
-    form: str
-    path: Path | None
-    is_spreadsheet_safe: bool
+    form: str = options.output_option(
+        "--format", "Write the result in this format.  [default: the ending of --output, or text]"
+    )
+    path: Path | None = options.output_option(
+        "-o --output", "Write the result to this file, which is replaced.", "FILE", type=options.OUTPUT_FILE
+    )
+    is_spreadsheet_safe: bool = options.output_option(
+        "--spreadsheet-safe", "Put an apostrophe before text in CSV that a spreadsheet would run."
+    )
 
-    @classmethod
-    def of(cls, arguments: Mapping[str, Any], formats: Iterable[str], *others: Path) -> Output:
-        """Return the output of the command line; refuse one that cannot be written, before any work is done."""
-        path: Path | None = None if arguments["output"] == STANDARD_OUTPUT else arguments["output"]
+    def checked(self, formats: Collection[str], inputs: Iterable[Path], *others: Path) -> Output:
+        """Return the output with its format; refuse one that cannot be written, before any work is done.
+
+        ``others`` are further files that are written. None of them may be one of the ``inputs``.
+        """
+        path = None if self.path == STANDARD_OUTPUT else self.path
         ending = ".txt" if path is None or path.is_char_device() else path.suffix.lower()
-        form: str = arguments["form"] or FORMATS.get(ending, "")
+        form = self.form or FORMATS.get(ending, "")
         if form not in formats:
             endings = ", ".join(ending for ending, name in FORMATS.items() if name in formats)
             hint = " The command report writes HTML." if form == "html" else ""
@@ -47,12 +57,12 @@ class Output:
             raise LtrValueError(f"--output {path} must end in one of {endings}, or needs --format.{hint}")
         if form == "html" and path is None:
             raise LtrValueError("HTML must be written to a file: --output report.html.")
-        if arguments.get("spreadsheet_safe") and form != "csv":
+        if self.is_spreadsheet_safe and form != "csv":
             raise LtrValueError(f"--spreadsheet-safe needs --format csv. The format is {form}.")
         if path is None and sys.stdout is None:  # Python's answer to a stream that is closed
             raise OSError("Standard output is closed, so the result would be lost. Name a file for it with --output.")
-        _require_targets([one for one in (path, *others) if one is not None], _input_files(arguments))
-        return cls(form, path, bool(arguments.get("spreadsheet_safe")))
+        _require_targets([*([] if path is None else [path]), *others], list(inputs))
+        return replace(self, form=form, path=path)
 
     def write(self, text: str) -> None:
         """Write the result; control characters are escaped in text, but not in data."""
@@ -72,6 +82,11 @@ class Output:
             raise OSError(f"The result is lost: {error}. Name a file for it with --output.") from error
 
 
+def in_json(plain: dict[str, Any]) -> str:
+    """Return plain values as JSON."""
+    return json.dumps(plain, indent=2, allow_nan=False) + "\n"
+
+
 def _require_targets(targets: list[Path], inputs: list[Path]) -> None:
     """Refuse files that cannot be written, that are inputs under any of their names, or that are written twice."""
     written = list(map(require_folder, targets))
@@ -81,16 +96,6 @@ def _require_targets(targets: list[Path], inputs: list[Path]) -> None:
         source = next((one for one in inputs if target.exists() and one.exists() and target.samefile(one)), None)
         if source is not None:
             raise LtrValueError(f"{targets[i]} is the input {source}, which is not replaced. Name another file.")
-
-
-def _input_files(arguments: Mapping[str, Any]) -> list[Path]:
-    """Return all files that the command line names as inputs, and the files of query sizes beside them."""
-    data: tuple[Path, ...] = arguments.get("data", ())
-    files = [*data, *(size_file for path in data for size_file in size_files(path))]
-    files += [arguments[name] for name in ("qrels", "metrics_module") if arguments.get(name) is not None]
-    for name in ("models", "runs", "results"):
-        files += map(Path, arguments.get(name, {}).values())
-    return files + [file[0] for item in arguments.get("scores", {}).values() if (file := score_file(item))]
 
 
 def write_file(path: Path, content: str | bytes) -> None:

@@ -57,9 +57,10 @@ def merits_of_grades(metric: Metric, queries: LabelledQueries) -> FloatArray:
 
 def merits_declared(metric: RankMetric, declaration: Declaration) -> FloatArray | None:
     """Return the merit of each grade index, or of each row if the metric declares that; None if none gives the best."""
-    falls = _falls(declaration)
     if declaration.kind.startswith("precisions"):
         falls = _falls(declaration._replace(by_rank=1 / declaration.by_rank)) and metric.higher_is_better
+    else:
+        falls = _falls(declaration)
     if declaration.kind == "precisions_by_hits":  # their mean, which is at most 1
         by_rank = declaration.by_rank
         falls &= declaration.by_rank_start is None and bool((by_rank == np.arange(1.0, len(by_rank) + 1)).all())
@@ -72,10 +73,11 @@ def merits_declared(metric: RankMetric, declaration: Declaration) -> FloatArray 
 
 def _falls(declaration: Declaration) -> bool:
     """Whether the values by rank never rise within a query, and are at least 0, which they are below the cutoff."""
-    by_rank, is_first = declaration.by_rank, np.zeros(len(declaration.by_rank), dtype=np.bool_)
+    by_rank = declaration.by_rank
+    falls = by_rank[1:] <= by_rank[:-1]
     if declaration.by_rank_start is not None:
-        is_first[declaration.by_rank_start] = True
-    return bool(((np.diff(by_rank) <= 0) | is_first[1:]).all() and (by_rank >= 0).all())
+        falls[declaration.by_rank_start[1:] - 1] = True
+    return bool(falls.all() and (by_rank >= 0).all())
 
 
 def best_sums(metric: RankMetric, declaration: Declaration, queries: LabelledQueries) -> FloatArray:

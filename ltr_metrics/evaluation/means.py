@@ -8,13 +8,14 @@ w_i = 1.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from ltr_metrics._ranks import native
 from ltr_metrics._rows.checks import BoolArray, FloatArray, IntArray, require_confidence
-from ltr_metrics.errors import import_extra
+from ltr_metrics.errors import LtrValueError, import_extra
 
 LEAST_EXPONENT = -1074  # the smallest positive float64 is 2 ** -1074
 
@@ -150,3 +151,25 @@ def t_quantile(degrees: float, confidence: float) -> float:
     """Return t, the half-width of a confidence interval in standard errors, for degrees of freedom."""
     confidence = require_confidence(confidence)
     return float(import_extra("scipy.stats", "report").t.ppf((1 + confidence) / 2, degrees))
+
+
+class HasMeans(Protocol):
+    """An evaluation, or the means over the queries of several workers."""
+
+    @property
+    def mean(self) -> Mapping[str, float]: ...
+
+    @property
+    def n_queries(self) -> int: ...
+
+
+def refuse_undefined_means(result: HasMeans) -> None:
+    """Raise an error for a mean over no query, which is NaN."""
+    for name, value in result.mean.items():
+        if np.isnan(value):
+            raise LtrValueError(
+                f"{name} is undefined for all {result.n_queries} queries of this data set (or the others have weight "
+                "0), so it has no mean. A metric is undefined where no document is relevant to it, an order metric "
+                "where all grades are equal, and a metric of your own where it returns NaN. Evaluate on other data, or "
+                "set no_relevant=0 or 1."
+            )

@@ -29,12 +29,13 @@ from ltr_metrics.evaluation.best_order import (
     over_all_orders,
 )
 from ltr_metrics.evaluation.families import families_for
-from ltr_metrics.evaluation.means import mean
+from ltr_metrics.evaluation.means import mean, means
 from ltr_metrics.evaluation.rounding import SAME
 from ltr_metrics.metrics.base import Metric, RankMetric
 from ltr_metrics.metrics.order import PairAccuracy
 from ltr_metrics.metrics.requests import Family, Request, families_of
 
+CHANCE, IDEAL = "chance:", "ideal:"  # what precedes the names of metrics in tables of values per query
 LITTLE = 0.1  # of the larger of chance and ideal: with less between them, a value says little
 
 
@@ -145,55 +146,56 @@ def _scale_of(queries: LabelledQueries, request: Request) -> ScaleValues:
     """Return both ends of all metrics, with NaN for a metric that has none."""
     # In a random order nothing is tied, so what half of the pairs are worth does not matter.
     metrics = tuple(replace(one, tied=0.5) if isinstance(one, PairAccuracy) else one for one in request.metrics)
-    chance, ideal = (np.full((len(metrics), queries.n_queries), np.nan) for _ in range(2))
-    threads = n_threads_for(queries.n_rows, None)
-    declared, functions = families_of(metrics)
+    chance, ideal = ends = np.empty((2, len(metrics), queries.n_queries))
     reasons: dict[int, str] = {}
-    if declared:
-        native.evaluate(queries, None, "random", families_for(queries, metrics)[0], chance, threads)
-        _write_ideals(queries, declared, ideal, reasons, threads)
-    for family in functions:
+    _write_ends_of_sums(queries, metrics, chance, ideal, reasons)
+    for family in families_of(metrics)[1]:
         for metric, position in zip(family.metrics, family.positions, strict=True):
             try:
                 chance[position], ideal[position] = _ends_of_function(queries, metric)
             except LtrError as error:
                 reasons[position] = str(error)
-    for position in range(len(metrics)):
-        if np.isinf(chance[position]).any() or np.isinf(ideal[position]).any():
-            reasons[position] = "it is infinite for some orders."
-        if position in reasons:
-            chance[position] = ideal[position] = np.nan
+    for position in np.flatnonzero(np.isinf(ends).any(axis=(0, 2))).tolist():
+        reasons.setdefault(position, "it is infinite for some orders.")
+    ends[:, list(reasons)] = np.nan
     by_name = [dict(zip(request.names, end, strict=True)) for end in (chance, ideal)]
     return ScaleValues(by_name[0], by_name[1], {request.names[at]: reason for at, reason in reasons.items()})
 
 
-def _write_ideals(
-    queries: LabelledQueries, declared: list[Family], ideal: FloatArray, reasons: dict[int, str], n_threads: int
+def _write_ends_of_sums(
+    queries: LabelledQueries,
+    metrics: tuple[Metric, ...],
+    chance: FloatArray,
+    ideal: FloatArray,
+    reasons: dict[int, str],
 ) -> None:
-    """Write the ideal values of metrics that the compiled core adds up, or why they have none."""
-    by_grade = []
-    for metrics, cutoffs, positions in declared:
-        metric = metrics[0]
+    """Write both ends of the metrics that the compiled core adds up, or why they have none."""
+    n_threads, by_grade = n_threads_for(queries.n_rows, None), []
+    for family, struct in zip(families_of(metrics)[0], families_for(queries, metrics)[0].families, strict=True):
+        metric = family.metrics[0]
         assert isinstance(metric, RankMetric)
-        declaration = metric.declaration(queries, tuple(cutoffs))
-        struct, merits = declaration.struct(positions), merits_declared(metric, declaration)
-        if merits is not None and declaration.by_row is None and (np.diff(merits[1:]) >= 0).all():
+        declaration = metric.declaration(queries, tuple(family.cutoffs))
+        merits, is_of_rows = merits_declared(metric, declaration), declaration.by_row is not None
+        if merits is not None and not is_of_rows and (merits[2:] >= merits[1:-1]).all():
             by_grade.append(struct)
-        elif merits is not None:
-            scores = merits if declaration.by_row is not None else merits[queries.grade_index]
-            native.evaluate(queries, scores, "stable", native.array_of([struct]), ideal, n_threads)
+            continue
+        alone = native.array_of([struct])
+        native.evaluate(queries, np.zeros(queries.n_rows), "mean", alone, chance, n_threads)  # one tie of all
+        if merits is not None:
+            scores = merits if is_of_rows else merits[queries.grade_index]
+            native.evaluate(queries, scores, "stable", alone, ideal, n_threads)
         elif declaration.kind == "gains":
-            ideal[positions] = best_sums(metric, declaration, queries)
+            ideal[family.positions] = best_sums(metric, declaration, queries)
         else:
-            _write_best_of_all_orders(queries, metrics, positions, ideal, reasons)
+            _write_best_of_all_orders(queries, family, ideal, reasons)
     if by_grade:
-        native.evaluate(queries, None, "ideal", native.array_of(by_grade), ideal, n_threads)
+        native.evaluate(queries, None, "ideal", native.array_of(by_grade), ideal, n_threads, chance)
 
 
 def _write_best_of_all_orders(
-    queries: LabelledQueries, metrics: list[Metric], positions: list[int], ideal: FloatArray, reasons: dict[int, str]
+    queries: LabelledQueries, family: Family, ideal: FloatArray, reasons: dict[int, str]
 ) -> None:
-    for metric, position in zip(metrics, positions, strict=True):
+    for metric, position in zip(family.metrics, family.positions, strict=True):
         try:
             ideal[position] = over_all_orders(metric, queries)[1]
         except LtrError as error:
@@ -222,10 +224,10 @@ def skill_of(value: FloatArray, chance: FloatArray, ideal: FloatArray, weight: F
     which is the first-order expansion of the ratio (the delta method). All are NaN if b is 0.
     """
     gain, span = value - chance, ideal - chance
-    length = mean(span, weight)
-    if not abs(length) > _rounding(chance, ideal, weight):
+    mean_gain, length, *sizes = means(np.array([gain, span, np.abs(chance), np.abs(ideal)]), weight)
+    if not abs(length) > SAME * max(sizes):
         return np.full(len(value), math.nan)
-    skill = mean(gain, weight) / length
+    skill = mean_gain / length
     return np.asarray(skill + (gain - skill * span) / length)
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from ltr_metrics._hosts.frames import find_call
 from ltr_metrics._hosts.host_metrics import Plan, WatchedMetric, not_evaluated, several_sets
-from ltr_metrics._hosts.known_hosts import Gain, gain_of_setting
+from ltr_metrics._rows.checks import require_min_delta
 from ltr_metrics._rows.words import ConventionName
 from ltr_metrics.errors import import_extra
-from ltr_metrics.lightgbm.lightgbm_metric import LightGBMFunction
+from ltr_metrics.lightgbm.lightgbm_metric import LightGBMFunction, gain_of
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.conventions import Convention
 
@@ -41,7 +41,7 @@ def early_stopping(
         ``LGBMRanker.fit``. It may be that of the training data. By default it is the only
         validation set; several are an error.
     min_delta : float, default 0
-        Smallest improvement that counts.
+        Smallest improvement that counts: a round is better if it exceeds the best one by more.
     convention : str or Convention, optional
         Another system, whose choices complete the metric names. Pass the convention that you passed
         with the metric, if any.
@@ -79,7 +79,7 @@ def early_stopping(
     """
     callback = import_extra("lightgbm.callback", "lightgbm")
     watched = WatchedMetric(metric, data_name, convention, "lightgbm")
-    stop = callback.early_stopping(rounds, min_delta=min_delta, verbose=False)
+    stop = callback.early_stopping(rounds, min_delta=require_min_delta(min_delta), verbose=False)
     return EarlyStopping(stop, callback.EarlyStopException, watched)
 
 
@@ -105,7 +105,7 @@ class EarlyStopping:
         """Return the result of the watched metric and data set."""
         results = [(*_data_and_metric(result), result) for result in env.evaluation_result_list or []]
         logged = {metric for _, metric, _ in results}
-        found = self._watched.find(_plans(env), logged, lambda: _gain(env))
+        found = self._watched.find(_plans(env), logged, lambda: gain_of(env.params))
         name, data_name = None if found is None else found[0], self._watched.data_name
         chosen = [(data, result) for data, metric, result in results if metric == name and data_name in (None, data)]
         if len(chosen) > 1 and data_name is None:
@@ -128,11 +128,11 @@ def _plans(env: Any) -> list[Plan]:
     given = None if call is None else call.local("feval", "under which name feval logs the metric to stop by")
     functions = list(given) if isinstance(given, (list, tuple)) else [given]
     ours = [getattr(function, "func", function) for function in functions]  # within a wrapper of LGBMRanker
-    return [function.metrics.plan(lambda: _gain(env)) for function in ours if isinstance(function, LightGBMFunction)]
-
-
-def _gain(env: Any) -> Gain:
-    return gain_of_setting("label_gain", env.params.get("label_gain"))
+    return [
+        function.metrics.plan(lambda: gain_of(env.params))
+        for function in ours
+        if isinstance(function, LightGBMFunction)
+    ]
 
 
 def _with_results(env: Any, results: list[Any]) -> Any:

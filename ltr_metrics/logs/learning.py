@@ -123,7 +123,7 @@ class LearningCurve(Result):
         return ["\n".join(lines)]
 
 
-def learning_curve(
+def curve_of_values(
     values: FloatArray,
     weight: FloatArray | None,
     qid: AnyArray,

@@ -21,9 +21,10 @@ import numpy as np
 from ltr_metrics._rows.plain import DataFrame, order_of_id
 from ltr_metrics._rows.words import PartOfSearch
 from ltr_metrics.errors import LtrKeyError, LtrValueError
-from ltr_metrics.evaluation import saved
+from ltr_metrics.evaluation.load import load
 from ltr_metrics.evaluation.parts import concat_evaluations
 from ltr_metrics.evaluation.result import Evaluation
+from ltr_metrics.evaluation.saved import write
 
 LONGEST_VALUE = 60  # characters of a parameter in the name of a candidate
 ONE_SEARCH = "Give each search a folder of its own, and score other data with another scorer. to_pandas has all scores."
@@ -87,13 +88,13 @@ class SearchLog:
         """Write one score; the scorer calls this."""
         self.folder.mkdir(parents=True, exist_ok=True)
         about = {"parameters": json.loads(json.dumps(dict(parameters), default=_plain)), "part": part}
-        saved.save(self.folder / f"{uuid4().hex}.parquet", result, about)
+        write(self.folder / f"{uuid4().hex}.parquet", vars(result), about)
 
     def _scores(self) -> list[Score]:
         """Return all scores, sorted by parameters, part and smallest query id."""
         scores = []
         for path in self.folder.glob("*.parquet"):
-            result, about = saved.load(path)
+            result, about = load(path)
             if not isinstance(about, dict) or about.keys() != {"parameters", "part"}:
                 raise LtrValueError(f"{path} is not a score of a search. Move it out of the folder of the log.")
             scores.append(Score(**about, evaluation=result))

@@ -13,10 +13,10 @@ from ltr_metrics._rows.checks import AnyArray, FloatArray, IntArray, same_arrays
 from ltr_metrics.errors import LtrKeyError, LtrTypeError, LtrValueError, did_you_mean
 from ltr_metrics.evaluation.by_metric import ByMetric
 from ltr_metrics.evaluation.result import Evaluation
-from ltr_metrics.logs.learning import LearningCurve, learning_curve
+from ltr_metrics.logs.learning import LearningCurve, curve_of_values
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.names import in_lower_case
-from ltr_metrics.metrics.requests import Request, name_of
+from ltr_metrics.metrics.requests import Policy, Request, name_of
 
 
 class Round(NamedTuple):
@@ -39,7 +39,7 @@ class Round(NamedTuple):
 
 
 @dataclass
-class Curves:
+class LoggedData:
     """The values of one data set in all rounds.
 
     ``data`` and ``training`` are weak references, and None after unpickling. ``training`` refers to
@@ -52,9 +52,9 @@ class Curves:
     sizes: IntArray
     weight: FloatArray | None
     training: Any = None
-    n_continued: int = 0
     asked: dict[str, str] = field(default_factory=dict)
-    source: dict[str, tuple[Request, int]] = field(default_factory=dict)  # with `n_continued` at that time
+    writers: dict[str, Request] = field(default_factory=dict)  # by metric, in the current training
+    policies: dict[str, Policy] = field(default_factory=dict)  # by metric, in all trainings that one log continues
     rounds: dict[str, dict[int, FloatArray]] = field(default_factory=dict)  # by metric, then by round, ascending
     lower_is_better: frozenset[str] = frozenset()
 
@@ -98,7 +98,7 @@ class PerQueryLog:
     >>> log = ltr.PerQueryLog()
     >>> params = {"objective": "lambdarank", "metric": "None", "verbose": -1}
     >>> booster = lgb.train(params, train, 5, valid_sets=[train], feval=feval("ndcg@10", log=log))
-    >>> log.names, log.values(train, "ndcg@10").shape, log.qid("training").shape
+    >>> log.data_names, log.values(train, "ndcg@10").shape, log.qid("training").shape
     (('training',), (5, 50), (50,))
     >>> log.rounds("training")
     array([0, 1, 2, 3, 4])
@@ -113,18 +113,18 @@ class PerQueryLog:
 
     def __init__(self, data_names: Sequence[str] | None = None) -> None:
         self._user_names = None if data_names is None else _names_of_data(data_names)
-        self._curves: list[Curves] = []
+        self._data: list[LoggedData] = []
 
     def __repr__(self) -> str:
-        return f"PerQueryLog({', '.join(self.names)})"
+        return f"PerQueryLog({', '.join(self.data_names)})"
 
     @property
-    def names(self) -> tuple[str, ...]:
+    def data_names(self) -> tuple[str, ...]:
         """Names of the data sets, in the order in which the host evaluates them."""
         if self._user_names is not None:
-            return self._user_names[: len(self._curves)]
-        is_alone = sum(curves.name != "training" for curves in self._curves) == 1
-        return tuple(curves.name or ("valid_0" if is_alone else f"data_{i}") for i, curves in enumerate(self._curves))
+            return self._user_names[: len(self._data)]
+        is_alone = sum(logged.name != "training" for logged in self._data) == 1
+        return tuple(logged.name or ("valid_0" if is_alone else f"data_{i}") for i, logged in enumerate(self._data))
 
     def values(self, data: Any, metric: str | Metric) -> FloatArray:
         """Return a metric's values, one row per round and one column per query.
@@ -166,7 +166,7 @@ class PerQueryLog:
         LtrKeyError
             If the log has no such data set.
         """
-        return self._curves_of(data).qid
+        return self._data_of(data).qid
 
     def rounds(self, data: Any, metric: str | Metric | None = None) -> IntArray:
         """Return the round of the model, from 0, of each row of `values`.
@@ -196,13 +196,13 @@ class PerQueryLog:
         LtrValueError
             If ``metric`` is needed.
         """
-        curves = self._curves_of(data)
-        chosen = curves.rounds if metric is None else {"": self._rounds_of(data, metric)}
+        logged = self._data_of(data)
+        chosen = logged.rounds if metric is None else {"": self._rounds_of(data, metric)}
         first, *others = (list(values) for values in chosen.values())
         if any(numbers != first for numbers in others):
             raise LtrValueError(
-                f"The metrics of {self._name_of(curves)!r} were evaluated in different rounds, so say of which metric "
-                f"you want the rounds: rounds(data, metric), of {', '.join(curves.rounds)}."
+                f"The metrics of {self._name_of(logged)!r} were evaluated in different rounds, so say of which metric "
+                f"you want the rounds: rounds(data, metric), of {', '.join(logged.rounds)}."
             )
         return np.array(first, dtype=np.intp)
 
@@ -279,28 +279,28 @@ class PerQueryLog:
         >>> bool(value == curve.mean[curve.best])
         True
         """
-        curves = self._curves_of(data)
+        logged = self._data_of(data)
         rounds = self._rounds_of(data, metric)
-        by_metric, asked = ByMetric(curves.rounds, curves.asked), name_of(metric)
+        by_metric, asked = ByMetric(logged.rounds, logged.asked), name_of(metric)
         name = by_metric.canonical(metric)
-        return learning_curve(
+        return curve_of_values(
             np.array(list(rounds.values())),
-            curves.weight,
-            curves.qid,
+            logged.weight,
+            logged.qid,
             metric=name,
-            name=asked if asked in curves.asked or asked == name else in_lower_case(asked),
-            data=self._name_of(curves),
+            name=asked if asked in logged.asked or asked == name else in_lower_case(asked),
+            data=self._name_of(logged),
             confidence=confidence,
             rounds=np.array(list(rounds), dtype=np.intp),
-            higher_is_better=name not in curves.lower_is_better,
+            higher_is_better=name not in logged.lower_is_better,
         )
 
     best_round = learning_curve  # whoever asks for the best round gets the curve that shows how clear it is
 
     def _rounds_of(self, data: Any, metric: str | Metric) -> dict[int, FloatArray]:
         """Return the values of a metric by round."""
-        curves = self._curves_of(data)
-        return ByMetric(curves.rounds, curves.asked)[metric]  # type: ignore[index]
+        logged = self._data_of(data)
+        return ByMetric(logged.rounds, logged.asked)[metric]  # type: ignore[index]
 
     def record(self, data: Any, result: Evaluation, request: Request, at: Round, *, name: str | None = None) -> None:
         """Keep the values of one round of one data set; adapters call this.
@@ -326,99 +326,100 @@ class PerQueryLog:
                 "A log has the rounds of a model, and this model has none yet. Evaluate it after its first round, or "
                 "with a metric function without a log."
             )
-        curves = self._find(data) or self._add(data, name, result)
-        self._refuse_another_training(curves, at)
-        self._refuse_changed_data(curves, result)
+        logged = self._find(data) or self._add(data, name, result)
+        self._refuse_another_training(logged, at)
+        self._refuse_changed_data(logged, result)
         for asked, canonical in request.asked.items():
-            if curves.asked.setdefault(asked, canonical) != canonical:
+            if logged.asked.setdefault(asked, canonical) != canonical:
                 raise LtrValueError(
-                    f"{asked!r} means {curves.asked[asked]} and {canonical} in one log. "
+                    f"{asked!r} means {logged.asked[asked]} and {canonical} in one log. "
                     "Give each metric function its own PerQueryLog."
                 )
         for metric, values in result.per_query.items():
-            source, n_continued = curves.source.get(metric, (request, 0))
-            is_continued = n_continued < curves.n_continued and source.policy == request.policy
-            if source is not request and not is_continued:
+            writer, policy = (
+                logged.writers.setdefault(metric, request),
+                logged.policies.setdefault(metric, request.policy),
+            )
+            if writer is not request or policy != request.policy:
                 raise LtrValueError(
                     f"Two metric functions write {metric} into one log, which would mix their values. "
                     "Give each its own PerQueryLog."
                 )
-            curves.source[metric] = request, curves.n_continued
-            rounds = curves.rounds.setdefault(metric, {})
+            rounds = logged.rounds.setdefault(metric, {})
             _drop_rounds(rounds, at.number)
             rounds[at.number] = values
-        curves.lower_is_better |= result.lower_is_better
+        logged.lower_is_better |= result.lower_is_better
 
-    def _refuse_another_training(self, curves: Curves, at: Round) -> None:
+    def _refuse_another_training(self, logged: LoggedData, at: Round) -> None:
         """Raise an error for a training other than that of the log, unless it continues its model."""
         if at.training is None:
             return
-        curves.training = curves.training or weakref.ref(at.training)
-        before = curves.training()
+        logged.training = logged.training or weakref.ref(at.training)
+        before = logged.training()
         if before is at.training:
             return
         n_rounds = None if before is None else at.taken_over(before)
         if n_rounds is None:
             raise LtrValueError(
-                f"The data set {self._name_of(curves)!r} of this log has rounds of another training, which this one "
+                f"The data set {self._name_of(logged)!r} of this log has rounds of another training, which this one "
                 "does not continue. Give each training a new PerQueryLog. Only a booster of LightGBM or XGBoost that "
                 "begins with all rounds of the booster that the log is of, which must still exist, is appended."
             )
-        for rounds in curves.rounds.values():
+        for rounds in logged.rounds.values():
             _drop_rounds(rounds, n_rounds)  # those after the best one, which early stopping has cut off
-        curves.training = weakref.ref(at.training)
-        curves.n_continued += 1
+        logged.training = weakref.ref(at.training)
+        logged.writers.clear()  # another metric function may go on, under the same policy
 
-    def _refuse_changed_data(self, curves: Curves, result: Evaluation) -> None:
+    def _refuse_changed_data(self, logged: LoggedData, result: Evaluation) -> None:
         """Refuse other sizes or weights: a log has one weight and one column per query."""
-        pairs = {"sizes": (curves.sizes, result.n_documents), "weights": (curves.weight, result.weight)}
+        pairs = {"sizes": (logged.sizes, result.n_documents), "weights": (logged.weight, result.weight)}
         for name, (before, now) in pairs.items():
             if not same_arrays(before, now):
                 raise LtrValueError(
-                    f"The queries of the data set {self._name_of(curves)!r} have other {name} than in the round "
+                    f"The queries of the data set {self._name_of(logged)!r} have other {name} than in the round "
                     "before. Do not change the data during a training, and give each training a new PerQueryLog. "
                     "A metric with average=micro also needs one of its own."
                 )
 
-    def _name_of(self, curves: Curves) -> str:
-        return next(name for name, known in zip(self.names, self._curves, strict=True) if known is curves)
+    def _name_of(self, logged: LoggedData) -> str:
+        return next(name for name, known in zip(self.data_names, self._data, strict=True) if known is logged)
 
-    def _add(self, data: Any, name: str | None, result: Evaluation) -> Curves:
-        if name is not None and any(curves.name == name for curves in self._curves):
+    def _add(self, data: Any, name: str | None, result: Evaluation) -> LoggedData:
+        if name is not None and any(logged.name == name for logged in self._data):
             raise LtrValueError(
                 f"This log has a data set {name!r} already, from another training or with the same name. "
                 "Give each training a new log, and each data set of a training a name of its own."
             )
-        if self._user_names is not None and len(self._curves) == len(self._user_names):
+        if self._user_names is not None and len(self._data) == len(self._user_names):
             raise LtrValueError(
                 f"The log has {len(self._user_names)} names ({', '.join(self._user_names)}) and the host evaluates one "
                 "more data set. Name all data sets that are evaluated, the training data first."
             )
-        self._curves.append(Curves(weakref.ref(data), name, result.qid, result.n_documents, result.weight))
-        return self._curves[-1]
+        self._data.append(LoggedData(weakref.ref(data), name, result.qid, result.n_documents, result.weight))
+        return self._data[-1]
 
-    def _find(self, data: Any) -> Curves | None:
-        alive = (c for c in self._curves if c.data is not None and c.data() is not None)
+    def _find(self, data: Any) -> LoggedData | None:
+        alive = (c for c in self._data if c.data is not None and c.data() is not None)
         return next((c for c in alive if c.data() is data), None)
 
-    def _curves_of(self, data: Any) -> Curves:
+    def _data_of(self, data: Any) -> LoggedData:
         is_name = isinstance(data, str)
-        curves = dict(zip(self.names, self._curves, strict=True)).get(data) if is_name else self._find(data)
-        if curves is None:
-            hint = did_you_mean(data, self.names) if is_name else ""
+        logged = dict(zip(self.data_names, self._data, strict=True)).get(data) if is_name else self._find(data)
+        if logged is None:
+            hint = did_you_mean(data, self.data_names) if is_name else ""
             raise LtrKeyError(
                 f"There are no values of {data!r} in this log.{hint} It has "
-                f"{', '.join(self.names) or 'none at all yet'}. Pass a name, or the host's own data set (LightGBM's "
-                "Dataset, XGBoost's DMatrix). Choose names with PerQueryLog(data_names=...)."
+                f"{', '.join(self.data_names) or 'none at all yet'}. Pass a name, or the host's own data set "
+                "(LightGBM's Dataset, XGBoost's DMatrix). Choose names with PerQueryLog(data_names=...)."
             )
-        return curves
+        return logged
 
     def __deepcopy__(self, memo: dict[int, Any]) -> PerQueryLog:
         return self  # LGBMRanker.fit copies its metric deeply, and the copy must write here
 
     def __getstate__(self) -> dict[str, Any]:
         # Weak references cannot be pickled.
-        return self.__dict__ | {"_curves": [replace(curves, data=None, training=None) for curves in self._curves]}
+        return self.__dict__ | {"_data": [replace(logged, data=None, training=None) for logged in self._data]}
 
 
 def _drop_rounds(rounds: dict[int, FloatArray], first: int) -> None:
@@ -436,3 +437,10 @@ def _names_of_data(names: Any) -> tuple[str, ...]:
     if len(set(read)) < len(read):
         raise LtrValueError(f"data_names must differ, since each selects a data set. Got {', '.join(read)}.")
     return read
+
+
+def require_data_name(name: object, parameter: str = "name") -> str:
+    """Return the name of a data set in a log, if it is one."""
+    if not isinstance(name, str) or not name:
+        raise LtrTypeError(f"{parameter} must be text, the name of a data set in the log. Got {name!r}.")
+    return name

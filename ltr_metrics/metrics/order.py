@@ -72,7 +72,7 @@ class PairAccuracy(Metric):
     average: Average = word("macro", Average)
 
     @property
-    def mean_over(self) -> str:
+    def unit(self) -> str:
         return "pairs" if self.average == "micro" else "queries"
 
     def query_weight(self, queries: LabelledQueries) -> FloatArray | None:

@@ -24,7 +24,6 @@ from ltr_metrics.metrics.gains import GainMetric
 from ltr_metrics.metrics.names import in_lower_case, metric, name_without_parameters, parse
 
 DEFAULT_METRICS = ("ndcg@10", "map", "mrr", "err@10")
-WHOLE_LOG = "all impressions of a log"  # what normalized slates are means over
 OneMetric = str | Metric | Callable[..., Any]
 Metrics = OneMetric | Iterable[OneMetric]
 
@@ -37,7 +36,7 @@ class Policy:
     no_relevant: NoRelevant | float
     convention: str  # its name; explicit options win over it
     no_relevant_of: Mapping[str, NoRelevant | float] = field(default_factory=dict)  # exceptions
-    mean_over: str = "queries"  # or "pairs", "clicks", `WHOLE_LOG`: what the means are over
+    unit: str = "queries"  # what the means are over; the weight of a query is its number of other units
     weighs_undefined_as_one: tuple[str, ...] = ()  # as in the NDCG of LightGBM and XGBoost
 
     def no_relevant_for(self, metric: str) -> NoRelevant | float:
@@ -252,9 +251,9 @@ def _policy(
     no_relevant: NoRelevant | float | None,
 ) -> Policy:
     ties = convention.ties if ties is None else require_option("ties", ties, TIES)
-    mean_over = _mean_over(metrics.values())
+    unit = _common_unit(metrics.values())
     if no_relevant is not None:
-        return Policy(ties, checked_no_relevant(no_relevant), convention.name, mean_over=mean_over)
+        return Policy(ties, checked_no_relevant(no_relevant), convention.name, unit=unit)
     exceptions = {  # a convention's 0 and 1 are the worst and the best value of metrics where higher is better
         name: "skip"
         if isinstance(metric, ALLOWED_IN_ALL_CONVENTIONS) or not metric.higher_is_better
@@ -263,12 +262,12 @@ def _policy(
     }
     by_metric = {n: checked_no_relevant(v) for n, v in exceptions.items() if v not in (None, convention.no_relevant)}
     as_one = tuple(name for name, metric in metrics.items() if metric.NAME in convention.weighs_undefined_as_one)
-    return Policy(ties, checked_no_relevant(convention.no_relevant), convention.name, by_metric, mean_over, as_one)
+    return Policy(ties, checked_no_relevant(convention.no_relevant), convention.name, by_metric, unit, as_one)
 
 
-def _mean_over(metrics: Iterable[Metric]) -> str:
+def _common_unit(metrics: Iterable[Metric]) -> str:
     """Return what the means are over; refuse two kinds, because a query has one weight in an evaluation."""
-    kinds = {metric.mean_over: str(metric) for metric in metrics}
+    kinds = {metric.unit: str(metric) for metric in metrics}
     if len(kinds) > 1:
         raise LtrValueError(
             "One evaluation cannot hold these metrics, because "

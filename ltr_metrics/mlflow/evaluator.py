@@ -17,10 +17,10 @@ from mlflow.models.evaluation.artifacts import CsvEvaluationArtifact, TextEvalua
 from mlflow.models.evaluation.base import EvaluationArtifact
 from mlflow.tracking.artifact_utils import get_artifact_uri
 
-from ltr_metrics._hosts.host_metrics import refuse_undefined_means
 from ltr_metrics._hosts.log_names import names_in_log
+from ltr_metrics.evaluation.load import load_result
+from ltr_metrics.evaluation.means import refuse_undefined_means
 from ltr_metrics.evaluation.result import Evaluation
-from ltr_metrics.evaluation.saved import load_result
 from ltr_metrics.metrics.requests import listed, resolve
 from ltr_metrics.mlflow.data import Settings, scores_of
 from ltr_metrics.report import Report, as_html, as_per_query_csv, spreadsheet_safe, summarize

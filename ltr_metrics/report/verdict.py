@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ltr_metrics.analysis.comparison import Comparison, Difference
-from ltr_metrics.analysis.gate import Check, GateResult, read_rules
+from ltr_metrics.analysis.comparison import Comparison, Difference, shown_row
+from ltr_metrics.analysis.gate import Check, GateResult, Rule, read_rules
 from ltr_metrics.evaluation.tables import Cell, Drawing, Piece, Table, Words
-from ltr_metrics.report.parts import Group, Line, PagePart, Pieces, interval, listed, number, percent, signed
+from ltr_metrics.report.parts import MINUS, Group, Line, PagePart, Pieces, interval, listed, number, percent, signed
 from ltr_metrics.report.report import Report
 
 MAX_NAMES = 3  # of models in the answer
@@ -121,7 +121,7 @@ def verdict_parts(report: Report) -> Iterator[PagePart]:
 
 
 def _row(report: Report, comparison: Comparison, model: str, *, has_skill: bool) -> list[Cell]:
-    row = comparison.shown(comparison[comparison.metrics[0], model])
+    row = shown_row(comparison, comparison[comparison.metrics[0], model])
     gate = None if report.gate is None else report.gate.by_model.get(model)
     state = "none" if gate is None else "pass" if gate.passed else "fail"
     badge = {"none": "no gate", "pass": f"{PASSED} PASS", "fail": f"{FAILED} FAIL"}[state]
@@ -166,26 +166,29 @@ def _reasons(comparison: Comparison, gate: GateResult | None, row: Difference) -
 def _short(check: Check, comparison: Comparison) -> str:
     """Return the value of a check with its bound and limit."""
     (rule,) = read_rules([check.rule], [])
-    where, end = (
-        ("" if check.segment is None else f"{check.segment}: "),
-        "at least" if rule.limit.is_floor else "at most",
-    )
     if check.bound != check.bound:
-        return f"{where}{check.reason}"
-    if rule.share_of is not None:
-        beyond = f"differ by {rule.share_of.word.removeprefix('at or ')} {signed(rule.share_of.number, 1)}"
+        text = check.reason
+    elif rule.share_of is not None:
+        beyond = f"have a difference {rule.share_of}"
         if rule.share_of.number < 0 and not rule.share_of.is_floor and comparison.higher_is_better(rule.metric):
             beyond = f"lose more than {-rule.share_of.number:g}"
-        share, bound = percent(check.value), percent(check.bound)
-        text = f"{share} of the queries {beyond}, {bound} {end} (limit {100 * check.limit:g}%)"
+        text = f"{percent(check.value)} of the queries {beyond}, {percent(check.bound)}"
     elif rule.kind == "relative":
-        limit = f"{100 * check.limit:g}%".replace("-", "\N{MINUS SIGN}")
-        text = f"{rule.metric} changes by {percent(check.bound, sign='+')} {end} (limit {limit})"
+        text = f"{rule.metric} changes by {percent(check.bound, sign='+')}"
+    elif rule.kind == "mean":
+        text = f"{rule.metric} is {number(check.bound)}"
     else:
-        limit = f"{check.limit:g}".replace("-", "\N{MINUS SIGN}")
-        bound = number(check.bound) if rule.of_mean else signed(check.bound)
-        text = f"{rule.metric} {'is' if rule.of_mean else 'changes by'} {bound} {end} (limit {limit})"
+        text = f"{rule.metric} changes by {signed(check.bound)}"
+    if check.bound == check.bound:
+        text += f" {'at least' if rule.limit.is_floor else 'at most'} (limit {limit_text(rule)})"
+    where = "" if check.segment is None else f"{check.segment}: "
     return f"{where}{text}{'' if check.verdict in ('passed', 'violated') else f': {check.verdict}'}"
+
+
+def limit_text(rule: Rule) -> str:
+    """Return the number of a rule as it was written."""
+    limit = rule.limit
+    return (f"{100 * limit.number:g}%" if limit.unit else f"{limit.number:g}").replace("-", MINUS)
 
 
 # -- the facts --------------------------------------------------------------------------------------------------------

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from ltr_metrics._rows.ids import id_text
-from ltr_metrics.analysis.comparison import Comparison, Difference
+from ltr_metrics.analysis.comparison import Comparison, Difference, shown_row
 from ltr_metrics.analysis.gate import Rule, read_rules
+from ltr_metrics.analysis.intervals import shown_interval
 from ltr_metrics.analysis.opened_query import OpenedQuery, RankedDocument
 from ltr_metrics.analysis.settings import TESTS
 from ltr_metrics.evaluation.change import gain_of
 from ltr_metrics.evaluation.saved import versions
 from ltr_metrics.evaluation.tables import Cell, Drawing, Piece, Table, Words
 from ltr_metrics.report.parts import (
-    MINUS,
     Axis,
     Choice,
     Figure,
@@ -33,7 +33,7 @@ from ltr_metrics.report.parts import (
 )
 from ltr_metrics.report.report import MAX_DOCUMENTS, MAX_OPENED, Report
 from ltr_metrics.report.sections import MAX_SEGMENTS, Section, audit_parts, learning_parts, ranking_parts, settings_of
-from ltr_metrics.report.verdict import grade_of, reading_of, top_grade, verdict_parts
+from ltr_metrics.report.verdict import grade_of, limit_text, reading_of, top_grade, verdict_parts
 
 SCALE_RATIO = 10  # metrics whose differences are this many times larger get an axis of their own
 MAX_BLOCKS = 4  # metrics that a narrow window shows side by side
@@ -117,7 +117,7 @@ def _standing(report: Report, model: str, metric: str) -> Cell:
             more.append(Words(css, "hidden"))
         more.append(Words("\N{EN DASH}".join(map(str, ranks)), "ranks"))
     elif model in report.intervals and report.comparison is None:
-        row = report.intervals[model].shown(report.intervals[model][metric])
+        row = shown_interval(report.intervals[model], report.intervals[model][metric])
         more.append(Words(f"[{number(row.ci_low)}, {number(row.ci_high)}]", "small"))
     if result.shows_skill and (skill := result.skill[metric]) == skill:
         share = round(100 * min(max(skill, 0), 1), 1)
@@ -170,7 +170,9 @@ def _differences(report: Report, comparison: Comparison) -> Iterator[PagePart]:
     models = comparison.candidates or comparison.models
     for metrics in groups_by_scale(comparison):
         shown = {
-            (one, model): comparison.shown(comparison[one, model]) for one in metrics for model in comparison.models
+            (one, model): shown_row(comparison, comparison[one, model])
+            for one in metrics
+            for model in comparison.models
         }
         ends = [row for (_, model), row in shown.items() if model in models]
         axis = Axis(value for row in ends for value in (row.ci_low, row.ci_high, row.difference))
@@ -190,9 +192,7 @@ def _group(
     first = shown[metric, comparison.models[0]]
     margins = {model: _margins(report, comparison, metric, model) for model in comparison.models}
     labels = dict(
-        axis.gate_label(value, f"gate {_margin_text(rule)}")
-        for of_model in margins.values()
-        for value, rule in of_model
+        axis.gate_label(value, f"gate {limit_text(rule)}") for of_model in margins.values() for value, rule in of_model
     )
     better = "" if first.higher_is_better else "; lower is better"
     about = f"{comparison.baseline} {number(first.baseline_mean)}, {first.sample_size}{better}"
@@ -226,13 +226,8 @@ def _margins(report: Report, comparison: Comparison, metric: str, model: str) ->
             (rule,) = read_rules([check.rule], [])
             row = comparison[rule.metric, model]
             if row.metric == metric:
-                margins.append((check.limit * (row.baseline_mean if rule.limit.is_relative else 1), rule))
+                margins.append((check.limit * (row.baseline_mean if rule.kind == "relative" else 1), rule))
     return margins
-
-
-def _margin_text(rule: Rule) -> str:
-    number = rule.limit.number
-    return (f"{100 * number:g}%" if rule.limit.is_relative else f"{number:g}").replace("-", MINUS)
 
 
 def groups_by_scale(comparison: Comparison) -> list[list[str]]:
@@ -291,7 +286,7 @@ def _of_metric(
 ) -> list[PagePart]:
     comparison = report.comparison
     shown = {
-        (of, id_text(label), model): part.shown(part[metric, model])
+        (of, id_text(label), model): shown_row(part, part[metric, model])
         for of, segments in segmentations.items()
         for of, label, part in segments
         if part is not None

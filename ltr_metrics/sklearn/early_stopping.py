@@ -10,9 +10,9 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from ltr_metrics._hosts.host_metrics import HostMetrics
-from ltr_metrics._hosts.known_hosts import host_of, module_of
-from ltr_metrics._rows.checks import AnyArray, BoolArray, require_count, require_fraction
+from ltr_metrics._rows.checks import AnyArray, BoolArray, require_count, require_fraction, require_min_delta
 from ltr_metrics.errors import LtrTypeError, LtrValueError, naming
+from ltr_metrics.io.hosts import host_of, module_of
 from ltr_metrics.sklearn.steps import Steps
 from ltr_metrics.sklearn.training import Training
 
@@ -27,21 +27,23 @@ class Conflicts(NamedTuple):
 
 
 def fit_with_early_stopping(
-    steps: Steps, training: Training, metrics: HostMetrics, *, rounds: int, fraction: float, random_state: Any
+    ranker: Any, steps: Steps, training: Training, metrics: HostMetrics
 ) -> tuple[int, AnyArray]:
-    """Fit the estimator and the steps before it on the queries that are not held out.
+    """Fit the estimator and the steps before it on the queries that are not held out, as a `QueryRanker` is set.
 
     Return the number of rounds that its predictions use, and the held-out queries.
     """
-    rounds = require_count("early_stopping_rounds", rounds, note=", or None to train for all rounds")
-    require_fraction("validation_fraction", fraction, 0.1)
+    note = ", or None to train for all rounds"
+    rounds = require_count("early_stopping_rounds", ranker.early_stopping_rounds, note=note)
+    min_delta = require_min_delta(ranker.min_delta)
+    fraction = require_fraction("validation_fraction", ranker.validation_fraction, 0.1)
     of_host = _stopping_of(steps.last)
-    is_held_out = _draw_held_out(len(training.ids), fraction, random_state)
+    is_held_out = _draw_held_out(len(training.ids), fraction, ranker.random_state)
     rest = steps.fit_transform(training.of_queries(~is_held_out))
     held_out = training.of_queries(is_held_out)
     held_out = held_out.with_features(steps.transform(held_out.rows["X"]))
     with naming(f"On the {len(held_out.ids)} of {len(training.ids)} queries held out for early stopping"):
-        return of_host.train(steps.last, rest, held_out, metrics, rounds), held_out.ids
+        return of_host.train(steps.last, rest, held_out, metrics, rounds, min_delta), held_out.ids
 
 
 def _draw_held_out(n_queries: int, fraction: float, random_state: Any) -> BoolArray:

@@ -8,8 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ltr_metrics._hosts.host_data import finite_numbers
-from ltr_metrics._rows.checks import AnyArray, refuse_different_indexes
+from ltr_metrics._rows.checks import AnyArray, finite_numbers, refuse_different_indexes
 from ltr_metrics._rows.grouping import GroupedRows
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.metrics.requests import Metrics
@@ -97,6 +96,9 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         Other required columns, which metrics read from X, and which the estimator does not see,
         such as ``["revenue"]``. A mapping gives their names in metrics, such as ``{"revenue": 5}``
         for an array.
+    min_delta : float, default 0
+        Smallest improvement that counts for early stopping: a round is better if it exceeds the
+        best one by more.
 
     Attributes
     ----------
@@ -183,6 +185,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         metric: Metrics = "ndcg@10",
         random_state: Any = None,
         columns: Any = None,
+        min_delta: float = 0.0,
     ) -> None:
         self.estimator = estimator
         self.qid = qid
@@ -191,6 +194,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.metric = metric
         self.random_state = random_state
         self.columns = columns
+        self.min_delta = min_delta
 
     def fit(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None, **fit_params: Any) -> QueryRanker:
         """Fit a clone of the estimator.
@@ -252,10 +256,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             scorer = self._scorer()
             columns = read_columns(X, scorer.columns, "The metric of QueryRanker")
             training = Training.of(rows, fit_params, grouping, columns)
-            held_out = {"fraction": self.validation_fraction, "random_state": self.random_state}
-            self.n_rounds_, self.validation_qid_ = fit_with_early_stopping(
-                steps, training, scorer.metrics, rounds=self.early_stopping_rounds, **held_out
-            )
+            self.n_rounds_, self.validation_qid_ = fit_with_early_stopping(self, steps, training, scorer.metrics)
         self.estimator_ = estimator
         self.queries_ = Extents.of(grouping, labels, from_X=qid is None)
         return self

@@ -7,13 +7,14 @@ from typing import Any
 from sklearn.base import is_classifier
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from ltr_metrics._hosts.host_metrics import HostMetrics, MetricFunction, refuse_undefined_means
+from ltr_metrics._hosts.host_metrics import HostMetrics, MetricFunction
 from ltr_metrics._hosts.known_hosts import with_metrics, wrong_host
 from ltr_metrics._hosts.log_names import Names
 from ltr_metrics._rows.checks import as_numbers, refuse_different_indexes
 from ltr_metrics._rows.words import ConventionName, NoRelevant, PartOfSearch, TiePolicy
 from ltr_metrics.errors import LtrTypeError
 from ltr_metrics.evaluation.evaluate import Queries
+from ltr_metrics.evaluation.means import refuse_undefined_means
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.logs.search_log import SearchLog
 from ltr_metrics.metrics.base import Metric

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -16,7 +15,6 @@ from ltr_metrics._hosts.host_metrics import HostMetrics, MetricFunction, Plan, m
 from ltr_metrics._hosts.known_hosts import with_metrics, wrong_host
 from ltr_metrics._hosts.log_names import Names, refuse_names_in_use, refuse_separators
 from ltr_metrics._hosts.workers import Part, mean_over_workers
-from ltr_metrics._rows.cache import cached
 from ltr_metrics._rows.words import ConventionName, NoRelevant, TiePolicy
 from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.logs.training_log import PerQueryLog, Round
@@ -190,7 +188,8 @@ class MatrixMetrics(MetricFunction):
         else:
             remedy = "Call booster.eval_set([(data, name)], round, feval=metric) instead."
             at = None if self.metrics.log is None else round_of(model_of_call(call, remedy))
-            mean = self.metrics.evaluate_round(plan, self._queries(dmatrix), preds, dmatrix, at=at)
+            queries, _ = self._queries(dmatrix)
+            mean = self.metrics.evaluate_round(plan, queries, preds, dmatrix, at=at)
         return list(mean.items())
 
     def _plan_of_call(self, call: HostCall | None) -> Plan:
@@ -212,11 +211,12 @@ class MatrixMetrics(MetricFunction):
         """Evaluate the rows of this worker, of which there may be none."""
         if dmatrix.num_row() == 0:
             return Part()
-        queries = self._queries(dmatrix)
-        is_new = next(_round_counter(queries)) == 0
+        queries, is_new = self._queries(dmatrix)
         return Part(queries, preds, is_new, lambda: ids_on_dask(dmatrix))
 
-    def _queries(self, dmatrix: xgboost.DMatrix) -> Queries:
+    def _queries(self, dmatrix: xgboost.DMatrix) -> tuple[Queries, bool]:
+        """Return the queries of a data set, and whether this is its first round."""
+
         def read() -> tuple[Any, ...]:
             return dmatrix.get_label(), dmatrix.get_weight(), dmatrix.get_uint_info("group_ptr")
 
@@ -241,9 +241,3 @@ def round_of(booster: xgboost.Booster) -> Round:
         return None
 
     return Round(n - 1, booster, taken_over)
-
-
-@cached
-def _round_counter(_: Queries) -> Iterator[int]:
-    """Return a counter of the rounds in which these queries are evaluated."""
-    return itertools.count()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import weakref
 from collections import OrderedDict
+from dataclasses import dataclass
 from typing import Any
 
 import xgboost
@@ -13,17 +14,27 @@ from ltr_metrics._hosts.frames import find_call
 from ltr_metrics._hosts.host_data import require_columns, require_features
 from ltr_metrics._hosts.host_metrics import HostMetrics, MetricFunction, Plan
 from ltr_metrics._hosts.known_hosts import wrong_host
-from ltr_metrics._hosts.log_names import Names, refuse_names_in_use, require_data_name
+from ltr_metrics._hosts.log_names import Names, refuse_names_in_use
 from ltr_metrics._hosts.workers import Part, mean_over_workers
 from ltr_metrics._rows.words import ConventionName, NoRelevant, TiePolicy
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.evaluation.evaluate import Queries
-from ltr_metrics.logs.training_log import PerQueryLog
+from ltr_metrics.logs.training_log import PerQueryLog, require_data_name
 from ltr_metrics.metrics.conventions import Convention
 from ltr_metrics.metrics.requests import Metrics
 from ltr_metrics.xgboost.custom_metric import REMEDY, round_of
-from ltr_metrics.xgboost.xgboost_gain import plan_of_training
+from ltr_metrics.xgboost.xgboost_gain import gain_of_training
 from ltr_metrics.xgboost.xgboost_workers import XGBoostWorkers
+
+
+@dataclass
+class MonitoredTraining:
+    """What a Monitor knows about the training that runs."""
+
+    n_evaluated: int = 0  # rounds
+    epoch: int | None = None  # XGBoost's number of the last one of them
+    plan: Plan | None = None
+    dmatrix: xgboost.DMatrix | None = None  # of the features
 
 
 class Monitor(MetricFunction, xgboost.callback.TrainingCallback):
@@ -164,26 +175,23 @@ class Monitor(MetricFunction, xgboost.callback.TrainingCallback):
         require_columns(self.metrics, self.queries)
         self._features = {"data": X, "base_margin": base_margin}
         self._missing = missing
-        self._dmatrix: xgboost.DMatrix | None = None  # of the features, while a training runs
-        self.plan: Plan | None = None  # of the current training
-        self._rounds = 0  # that it has evaluated in the current training
-        self._epoch: int | None = None  # XGBoost's number of the last one of them
+        self.training = MonitoredTraining()
 
     def before_training(self, model: Any) -> Any:
         if not isinstance(model, xgboost.Booster):
             raise LtrTypeError(
                 "Monitor watches one model, and xgb.cv trains one for each fold. Use custom_metric there."
             )
-        self._rounds, self._epoch, self._dmatrix = 0, None, None
+        self.training = MonitoredTraining()
         return model
 
     def before_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
-        if self._rounds == 0:  # before XGBoost's own data sets, so that "the last one" remains one of them
+        if self.training.n_evaluated == 0:  # before XGBoost's own data sets, so that "the last one" remains one of them
             self._join(evals_log)
         return False
 
     def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
-        if self._epoch != epoch:  # early_stopping or another Monitor may have run this one already
+        if self.training.epoch != epoch:  # early_stopping or another Monitor may have run this one already
             self._join(evals_log)  # a loop that is written by hand may call nothing before
             run_monitors(model, epoch, evals_log)
         return False
@@ -192,15 +200,16 @@ class Monitor(MetricFunction, xgboost.callback.TrainingCallback):
         evals_log.setdefault(self.name, MonitoredHistory()).monitors.add(self)
 
     def after_training(self, model: Any) -> Any:
-        self._dmatrix = None
+        self.training = MonitoredTraining()  # a Monitor that holds a DMatrix cannot be cloned
         return model
 
     def evaluate(self, model: xgboost.Booster, epoch: int, history: OrderedDict[str, list[float]]) -> None:
         """Append the means of the current model to the history, once a round."""
-        if self._epoch == epoch:
+        training = self.training
+        if training.epoch == epoch:
             return
-        plan = self.plan = plan_of_training(self.metrics, model)
-        in_use = [metric for metric, values in history.items() if len(values) != self._rounds]
+        plan = training.plan = self.metrics.plan(lambda: gain_of_training(model))
+        in_use = [metric for metric, values in history.items() if len(values) != training.n_evaluated]
         refuse_names_in_use(plan.logged, in_use, repr(self.name), REMEDY)
         if xgboost.collective.is_distributed():
             mean = mean_over_workers(XGBoostWorkers(), plan, self.metrics.log, lambda: self._part(model))
@@ -210,22 +219,23 @@ class Monitor(MetricFunction, xgboost.callback.TrainingCallback):
             mean = self.metrics.evaluate_round(plan, self.queries, scores, self, name=self.name, at=at)
         for metric, value in mean.items():
             history.setdefault(metric, []).append(value)
-        if self._rounds == 0:  # the last metric remains one of XGBoost
+        if training.n_evaluated == 0:  # the last metric remains one of XGBoost
             for metric in [metric for metric in history if metric not in mean]:
                 history.move_to_end(metric)
-        self._rounds, self._epoch = self._rounds + 1, epoch
+        training.n_evaluated, training.epoch = training.n_evaluated + 1, epoch
 
     def _part(self, model: xgboost.Booster) -> Part:
         """Evaluate on one of several workers. On Dask all of them have the same rows."""
-        return Part(self.queries, self._predict(model), self._rounds == 0)
+        return Part(self.queries, self._predict(model), self.training.n_evaluated == 0)
 
     def _predict(self, model: xgboost.Booster) -> Any:
-        if self._dmatrix is None:  # in the first round, because several workers must build theirs in step
+        training = self.training
+        if training.dmatrix is None:  # in the first round, because several workers must build theirs in step
             settings = _settings_of_training() if self._missing is None else {"missing": self._missing}
-            self._dmatrix = xgboost.DMatrix(**self._features, **settings, enable_categorical=True)
-            require_features(self._dmatrix.num_col(), model.num_features())
+            training.dmatrix = xgboost.DMatrix(**self._features, **settings, enable_categorical=True)
+            require_features(training.dmatrix.num_col(), model.num_features())
         # XGBoost caches the last prediction of a DMatrix, and adds that of the new trees.
-        return model.predict(self._dmatrix)
+        return model.predict(training.dmatrix)
 
     def __call__(self, *arguments: Any) -> None:
         raise wrong_host("Monitor is a callback for callbacks=[...] of XGBRanker and xgb.train.", *arguments)
@@ -233,11 +243,11 @@ class Monitor(MetricFunction, xgboost.callback.TrainingCallback):
     def __deepcopy__(self, memo: dict[int, Any]) -> Monitor:
         """Return a copy that shares the data and the log: scikit-learn's clone copies callbacks."""
         copied = copy.copy(self)
-        copied.__dict__ |= {"_dmatrix": None, "_rounds": 0, "_epoch": None}
+        copied.training = MonitoredTraining()
         return copied
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_dmatrix": None}  # which cannot be pickled
+        return self.__dict__ | {"training": MonitoredTraining()}  # a DMatrix cannot be pickled
 
     def __repr__(self) -> str:
         return f"Monitor({self.metrics}, {self.queries!r}, name={self.name!r})"

@@ -9,13 +9,13 @@ import xgboost
 from ltr_metrics._hosts.frames import find_call
 from ltr_metrics._hosts.host_metrics import Plan, WatchedMetric, not_evaluated, several_sets
 from ltr_metrics._hosts.log_names import refuse_names_in_use
-from ltr_metrics._rows.checks import require_count
+from ltr_metrics._rows.checks import require_count, require_min_delta
 from ltr_metrics._rows.words import ConventionName
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.conventions import Convention
 from ltr_metrics.xgboost.custom_metric import REMEDY, MatrixMetrics
 from ltr_metrics.xgboost.monitor import MonitoredHistory, run_monitors
-from ltr_metrics.xgboost.xgboost_gain import gain_of_training, plan_of_training
+from ltr_metrics.xgboost.xgboost_gain import gain_of_training
 
 WHERE = "custom_metric, for data sets in evals, or to a Monitor in callbacks"
 
@@ -82,9 +82,8 @@ def early_stopping(
     >>> ranker.best_iteration < 97
     True
     """
-    return EarlyStopping(
-        metric, rounds, data_name=data_name, min_delta=min_delta, save_best=save_best, convention=convention
-    )
+    options = {"data_name": data_name, "min_delta": require_min_delta(min_delta), "save_best": save_best}
+    return EarlyStopping(metric, rounds, convention=convention, **options)
 
 
 class EarlyStopping(xgboost.callback.EarlyStopping):
@@ -130,7 +129,7 @@ class EarlyStopping(xgboost.callback.EarlyStopping):
         plan_of_function = _plan_of_custom_metric(model)
         found = {}
         for data, history in evals_log.items():
-            plans = [*plan_of_function, *(m.plan for m in getattr(history, "monitors", ()) if m.plan)]
+            plans = [*plan_of_function, *(m.training.plan for m in getattr(history, "monitors", ()) if m.training.plan)]
             one = self._watched.find(plans, history, lambda: gain_of_training(model))
             if one is not None and one[1] is not None:  # that of a name which is no metric of ours is unknown
                 found[data] = one[0], one[1]
@@ -153,4 +152,4 @@ def _plan_of_custom_metric(model: Any) -> list[Plan]:
         return []
     container = call.local("self", "under which name a custom_metric logs the metric to stop by")
     function = getattr(container, "metric", None)
-    return [plan_of_training(function.metrics, model)] if isinstance(function, MatrixMetrics) else []
+    return [function.metrics.plan(lambda: gain_of_training(model))] if isinstance(function, MatrixMetrics) else []

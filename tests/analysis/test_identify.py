@@ -20,9 +20,7 @@ def ranking(seed: int, binary: bool = False) -> dict[str, Any]:
     rng = np.random.default_rng(seed)
     sizes = rng.integers(1, 21, int(rng.integers(8, 40)))
     n = int(sizes.sum())
-    grades = rng.choice(
-        [0, 1] if binary else [0, 1, 2, 3, 4], n, p=[0.7, 0.3] if binary else [0.5, 0.2, 0.15, 0.1, 0.05]
-    )
+    grades = rng.choice(5, n, p=[0.7, 0.3, 0, 0, 0] if binary else [0.5, 0.2, 0.15, 0.1, 0.05])
     grades[: sizes[0]] = 0
     docid = np.array([f"d{i:05}" for i in rng.permutation(n)])
     score = rng.integers(0, 12, n) / 4
@@ -107,11 +105,15 @@ def test_digits_set_the_tolerance() -> None:
     assert "divide it by 100" in ltr.identify_convention(**call, value=f"{percent:.2f}").sentence
 
 
-@pytest.mark.parametrize("ties", [False, True])
-def test_all_rows_as_one_query_is_a_changed_choice(ties: bool) -> None:
+@pytest.mark.parametrize("ties", ["none", "across queries", "within queries"])
+def test_all_rows_as_one_query_is_a_changed_choice(ties: str) -> None:
     from sklearn.metrics import ndcg_score
 
-    data = ranking(3) | ({} if ties else {"y_score": np.random.default_rng(0).normal(size=len(ranking(3)["qid"]))})
+    data = ranking(3)
+    if ties == "none":
+        data["y_score"] = np.random.default_rng(0).normal(size=len(data["qid"]))
+    elif ties == "across queries":
+        data["y_score"] = np.concatenate([np.random.default_rng(n).permutation(n) for n in np.bincount(data["qid"])])
     value = ndcg_score([data["y_true"]], [data["y_score"]], k=10)
     found = ltr.identify_convention(**data, metric="ndcg@10", value=value)
     assert {(one.changed, one.to) for one in found.matches} == {("queries", "all rows as one")}

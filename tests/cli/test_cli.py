@@ -6,7 +6,7 @@ import csv
 import gzip
 import io
 import json
-import shlex
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from command import Done, in_process, made_rows, write_files
+from command import Done
 
 import ltr_metrics as ltr
 from ltr_metrics._rows.plain import plain
@@ -27,28 +27,9 @@ Run = Callable[..., Done]
 COLUMN_OPTIONS = ("sample_weight", "docid", "cluster")
 
 
-@pytest.fixture(scope="module")
-def rows() -> dict[str, Any]:
-    return made_rows()
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory, rows: dict[str, Any]) -> Path:
-    path = tmp_path_factory.mktemp("data")
-    write_files(path, rows)
-    return path
-
-
 @pytest.fixture
-def frame(made: Path) -> pd.DataFrame:
-    return pd.read_parquet(made / "data.parquet")
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], made: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Return a function that runs a command line, given as text, in the folder of the files."""
-    monkeypatch.chdir(made)
-    return lambda line, *more: in_process(capsys, *shlex.split(line), *more)
+def frame(folder: Path) -> pd.DataFrame:
+    return pd.read_parquet(folder / "data.parquet")
 
 
 def as_json(done: Done, status: int = 0) -> Any:
@@ -124,32 +105,27 @@ def test_evaluate_and_report(
 
 
 @pytest.mark.parametrize("flag", ["", "--sorted"])
-def test_features_that_the_lines_lack(run: Run, rows: dict[str, Any], flag: str) -> None:
-    X = rows["X"].copy()
-    X[:, 5] = 0
-    lines = zip(rows["y"], rows["qid"], X[:, :5].tolist(), strict=True)
-    Path("narrow.txt").write_text(
-        "".join(f"{y} qid:{q} " + " ".join(f"{j}:{x!r}" for j, x in enumerate(row, 1)) + "\n" for y, q, row in lines)
-    )
-    found = as_json(run(f"evaluate narrow.txt --n-features 6 --model model.txt -m map --format json {flag}"))
-    expected = ltr.evaluate(rows["y"], predict("model.txt", X), qid=rows["qid"], metrics="map").mean
-    assert means(found)["model"] == expected
-
-
-@pytest.mark.parametrize("flag", ["", "--sorted"])
-def test_the_first_lines_may_lack_features(
-    run: Run, rows: dict[str, Any], flag: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("n_rows", "first", "option"), [(None, 5, "--n-features 6"), (-9, 4, "")], ids=["all", "first"]
+)
+def test_features_that_the_lines_lack(
+    run: Run,
+    rows: dict[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
+    n_rows: int | None,
+    first: int,
+    option: str,
+    flag: str,
 ) -> None:
     X = rows["X"].copy()
-    X[:-9, 4:] = 0
+    X[:n_rows, first:] = 0
     lines = zip(rows["y"], rows["qid"], X.tolist(), strict=True)
-    pairs = (f"{y} qid:{q} " + " ".join(f"{j}:{x!r}" for j, x in enumerate(row, 1) if x) for y, q, row in lines)
-    Path("sparse.txt").write_text("\n".join(pairs))
+    pairs = (f"{y} qid:{qid} " + " ".join(f"{j}:{x!r}" for j, x in enumerate(row, 1) if x) for y, qid, row in lines)
+    Path("narrow.txt").write_text("\n".join(pairs))
     monkeypatch.setattr(files, "BYTES_AT_ONCE", 1_000)
-    found = as_json(run(f"evaluate sparse.txt --model model.txt -m map --format json {flag}"))
-    assert (
-        means(found)["model"] == ltr.evaluate(rows["y"], predict("model.txt", X), qid=rows["qid"], metrics="map").mean
-    )
+    found = as_json(run(f"evaluate narrow.txt {option} --model model.txt -m map --format json {flag}"))
+    expected = ltr.evaluate(rows["y"], predict("model.txt", X), qid=rows["qid"], metrics="map")
+    assert means(found)["model"] == expected.mean
 
 
 def test_csv_has_the_values_of_each_query(run: Run, rows: dict[str, Any], frame: pd.DataFrame) -> None:
@@ -159,9 +135,8 @@ def test_csv_has_the_values_of_each_query(run: Run, rows: dict[str, Any], frame:
     lines = as_lines(whole)
     expected = ltr.evaluate(rows["y"], rows["X"][:, 0], qid=rows["qid"], metrics=["mrr", "map"])
     first = [line for line in lines if line["model"] == "a"]
-    assert [line["map"] for line in first] == [
-        "" if np.isnan(v) else repr(v) for v in expected.per_query["map"].tolist()
-    ]
+    values = expected.per_query["map"].tolist()
+    assert [line["map"] for line in first] == ["" if np.isnan(value) else repr(value) for value in values]
     assert [line["device"] for line in first] == ["desk" if int(line["qid"]) % 3 else "ph|one" for line in first]
     assert len(lines) == 2 * len(first)
 
@@ -188,13 +163,8 @@ def test_segments_by_counts(run: Run, rows: dict[str, Any]) -> None:
     expected = ltr.evaluate(rows["y"], rows["X"][:, 0], qid=rows["qid"], metrics="mrr", by={"n_relevant": by})
     own = {part["segment"]: part["mean"] for part in parts if part["name"] == "n_relevant"}
     assert own == {label: dict(part) for label, part in expected.by["n_relevant"].items()}
-    (saved,) = {
-        part["name"]
-        for part in as_json(
-            run("compare --result saved.parquet --result a=saved.parquet --segment n_documents --format json")
-        )["segments"]
-    }
-    assert saved == "n_documents"
+    saved = run("compare --result saved.parquet --result a=saved.parquet --segment n_documents --format json")
+    assert {part["name"] for part in as_json(saved)["segments"]} == {"n_documents"}
 
 
 def test_names_default_to_columns_and_files(run: Run, rows: dict[str, Any], made: Path) -> None:
@@ -209,10 +179,8 @@ def test_names_default_to_columns_and_files(run: Run, rows: dict[str, Any], made
     Path("bm25.run.gz").write_bytes(gzip.compress((made / "b.run").read_bytes()))
     trec = as_json(run("evaluate --qrels qrels --run a.run --run bm25.run.gz -m map --format json"))
     assert list(means(trec)) == ["a", "bm25"]
-    assert list(means(as_json(run("evaluate data.txt --scores ./scores.txt --scores 2 -m map --format json")))) == [
-        "scores",
-        "2",
-    ]
+    letor = as_json(run("evaluate data.txt --scores ./scores.txt --scores 2 -m map --format json"))
+    assert list(means(letor)) == ["scores", "2"]
 
 
 def test_old_scores_join_by_ids(run: Run, frame: pd.DataFrame) -> None:
@@ -228,12 +196,9 @@ def test_old_scores_join_by_ids(run: Run, frame: pd.DataFrame) -> None:
             done = run(f"evaluate {data} --scores {name}{scores} --on qid,doc -m ndcg@5,map --format csv")
             assert done.out == expected, done.err
             assert ("2 of 316 scores in old.csv are ignored" in done.err) == ("csv" in scores)
-    joined = as_json(
-        run("compare data.csv --scores a=flat --scores old.csv --on qid,doc -m map --n-resamples 100 --format json")
-    )
-    assert [row["mean"] for row in joined["rows"]] == [
-        ltr.evaluate(frame["label"], frame["Column_1"], qid=frame["qid"])["map"]
-    ]
+    line = "compare data.csv --scores a=flat --scores old.csv --on qid,doc -m map --n-resamples 100 --format json"
+    (row,) = as_json(run(line))["rows"]
+    assert row["mean"] == ltr.evaluate(frame["label"], frame["Column_1"], qid=frame["qid"])["map"]
 
 
 @pytest.mark.parametrize("line", [
@@ -250,21 +215,17 @@ def test_repeated_documents_are_refused_except_by_audit(run: Run, line: str) -> 
         assert "A document must occur only once" in done.err
         assert "'01'" in done.err
     audit = as_json(run(f"audit {line} --format json -m map"))["data"]
-    assert audit["repeated"] == (
-        None if "--on" in line else {"n_rows": 1, "n_queries": 1, "qid": audit["repeated"]["qid"], "docid": "01"}
-    )
+    repeated = None if "--on" in line else {"n_rows": 1, "n_queries": 1, "qid": audit["repeated"]["qid"], "docid": "01"}
+    assert audit["repeated"] == repeated
 
 
-def test_saved_results_are_those_of_the_library(run: Run, rows: dict[str, Any], tmp_path: Path) -> None:
-    done = run("evaluate data.txt --scores a=1 -m map --save", tmp_path / "one.parquet")
-    assert (done.status, done.err) == (0, f"Wrote {tmp_path / 'one.parquet'}.\n")
+def test_saved_results_are_those_of_the_library(run: Run, rows: dict[str, Any]) -> None:
+    done = run("evaluate data.txt --scores a=1 -m map --save one.parquet")
+    assert (done.status, done.err) == (0, "Wrote one.parquet.\n")
     expected = ltr.evaluate(rows["y"], rows["X"][:, 0], qid=rows["qid"], metrics="map")
-    assert ltr.load_result(tmp_path / "one.parquet").to_dict() == expected.to_dict()
-    done = run(
-        f"evaluate data.txt --sorted --scores a=1 --scores b=2 -m map --save b={tmp_path}/b --save a={tmp_path}/a"
-    )
-    assert done.status == 0, done.err
-    assert ltr.load_result(tmp_path / "a").mean == expected.mean != ltr.load_result(tmp_path / "b").mean
+    assert ltr.load_result("one.parquet").to_dict() == expected.to_dict()
+    assert run("evaluate data.txt --sorted --scores a=1 --scores b=2 -m map --save b=b --save a=a").status == 0
+    assert ltr.load_result("a").mean == expected.mean != ltr.load_result("b").mean
 
 
 MODULE = """
@@ -320,35 +281,27 @@ def test_compare(run: Run, rows: dict[str, Any], frame: pd.DataFrame, case: str)
     assert [float(line["difference"]) for line in overall] == [row.difference for row in expected.rows]
 
 
-def test_saved_results_are_compared_with_models_and_alone(run: Run, rows: dict[str, Any], tmp_path: Path) -> None:
-    new = tmp_path / "new.parquet"
-    assert run("evaluate data.txt --scores new=2 -m ndcg@5,map --save", new).status == 0
+def test_saved_results_are_compared_with_models_and_alone(run: Run, rows: dict[str, Any]) -> None:
+    assert run("evaluate data.txt --scores new=2 -m ndcg@5,map --save new.parquet").status == 0
     models = {"base": rows["X"][:, 0], "new": rows["X"][:, 1]}
     options = {"qid": rows["qid"], "metrics": ["ndcg@5", "map"], "n_resamples": 200}
     expected = ltr.compare(models, rows["y"], **options).to_dict()
-    for line in (f"--result new={new}", "data.txt --scores new=2", "data.csv --scores new=Column_1"):
-        found = as_json(
-            run(f"compare --result base=saved.parquet {line} --baseline base --n-resamples 200 --format json")
-        )
-        assert found["rows"] == expected["rows"]
-    line = "data.csv --scores new=Column_1 --weight traffic --baseline base --n-resamples 200 --format json"
     values = ltr.evaluate(rows["y"], models["base"], qid=rows["qid"], metrics=["ndcg@5", "map"]).to_pandas()
-    values.drop(columns=["documents", "relevant"]).assign(model="base").to_csv(tmp_path / "values.csv", index=False)
-    for rest in (f"--result new={new}", "data.txt --scores new=2"):
-        found = as_json(
-            run(
-                f"compare --result base={tmp_path / 'values.csv'} {rest} --baseline base --n-resamples 200 --format json"
-            )
-        )
-        assert found["rows"] == expected["rows"]
+    values.drop(columns=["documents", "relevant"]).assign(model="base").to_csv("values.csv", index=False)
+
+    def compared(line: str) -> Any:
+        return as_json(run(f"compare {line} --baseline base --n-resamples 200 --format json"))["rows"]
+
+    for base in ("saved.parquet", "values.csv"):
+        for new in ("--result new=new.parquet", "data.txt --scores new=2", "data.csv --scores new=Column_1"):
+            assert compared(f"--result base={base} {new}") == expected["rows"]
     weighted = ltr.compare(models, rows["y"], sample_weight=1.0 + rows["qid"] % 2, **options).to_dict()
-    assert as_json(run(f"compare --result base=saved.parquet {line}"))["rows"] == weighted["rows"]
-    common = f"compare --result base=fewer.parquet --result new={new} --n-resamples 200 --format json"
-    assert run(common).status == 2
-    found = as_json(run(f"{common} --queries common"))
+    line = "--result base=saved.parquet data.csv --scores new=Column_1 --weight traffic"
+    assert compared(line) == weighted["rows"]
     kept = rows["qid"] > 3
     models, options["qid"] = {name: scores[kept] for name, scores in models.items()}, rows["qid"][kept]
-    assert found["rows"] == ltr.compare(models, rows["y"][kept], **options).to_dict()["rows"]
+    common = compared("--result base=fewer.parquet --result new=new.parquet --queries common")
+    assert common == ltr.compare(models, rows["y"][kept], **options).to_dict()["rows"]
 
 
 @pytest.mark.parametrize("convention", [None, "trec_eval", "lightgbm", "letor"])
@@ -363,13 +316,8 @@ def test_a_table_of_values_per_query_is_read_back_without_a_warning(run: Run, co
 
 
 def test_values_of_another_tool_say_which_metric_they_are(run: Run, frame: pd.DataFrame) -> None:
-    options: Any = {
-        "qid": frame["qid"],
-        "docid": frame["doc"],
-        "convention": "trec_eval",
-        "metrics": ["map@5", "ndcg@5"],
-    }
-    values = ltr.evaluate(frame["label"], frame["Column_0"], **options).per_query
+    options: Any = {"qid": frame["qid"], "docid": frame["doc"], "metrics": ["map@5", "ndcg@5"]}
+    values = ltr.evaluate(frame["label"], frame["Column_0"], convention="trec_eval", **options).per_query
     theirs = pd.DataFrame({"qid": frame["qid"].unique(), "map@5": values["map@5"], "ndcg@5": values["ndcg@5"]})
     theirs.drop(columns="ndcg@5").to_csv("map.csv", index=False)
     theirs.to_csv("theirs.csv", index=False)
@@ -378,8 +326,7 @@ def test_values_of_another_tool_say_which_metric_they_are(run: Run, frame: pd.Da
     assert refused.status == 2
     assert "theirs.csv: The column 'ndcg@5' leaves the gain open" in refused.err
     assert (
-        "Rename it to ndcg_exp@5 or ndcg_lin@5, or name the convention of its tool, such as --convention trec_eval"
-        in refused.err
+        "to ndcg_exp@5 or ndcg_lin@5, or name the convention of its tool, such as --convention trec_eval" in refused.err
     )
     warned = run(f"{command} --result theirs=map.csv")
     assert (warned.status, warned.err.count("\n")) == (0, 1)
@@ -390,6 +337,14 @@ def test_values_of_another_tool_say_which_metric_they_are(run: Run, frame: pd.Da
     assert [row["difference"] for row in as_json(done)["rows"]] == [0, 0]
 
 
+def test_a_column_of_another_tool_has_the_direction_that_is_named(run: Run) -> None:
+    Path("slow.csv").write_text("qid,ms\n1,5\n2,7\n3,9\n")
+    Path("fast.csv").write_text("qid,ms\n1,4\n2,6\n3,9\n")
+    line = "compare --result slow.csv --result fast.csv --n-resamples 100 --format json"
+    rows = [as_json(run(f"{line} {direction}"))["rows"][0] for direction in ("", "--lower-is-better ms")]
+    assert [(row["wins"], row["losses"]) for row in rows] == [(0, 2), (2, 0)]
+
+
 @pytest.mark.parametrize("first", ["--model m=model.txt", "--scores s=1", "--result r=saved.parquet"])
 def test_the_first_model_on_the_command_line_is_the_baseline(run: Run, first: str) -> None:
     models = [first, *({"--model m=model.txt", "--scores s=1", "--result r=saved.parquet"} - {first})]
@@ -397,19 +352,16 @@ def test_the_first_model_on_the_command_line_is_the_baseline(run: Run, first: st
     assert found["baseline"] == first.partition("=")[0][-1]
 
 
-def test_a_gate_gives_the_status(run: Run, rows: dict[str, Any], tmp_path: Path) -> None:
-    command, out = (
-        "compare data.txt --scores base=1 --scores new=2 -m ndcg@5,map --n-resamples 200",
-        tmp_path / "x.json",
-    )
+def test_a_gate_gives_the_status(run: Run, rows: dict[str, Any]) -> None:
+    command = "compare data.txt --scores base=1 --scores new=2 -m ndcg@5,map --n-resamples 200"
     opened, shut = "ndcg@5 > -0.9", "share(map < -0.05) < 1%"
     done = run(f"{command} --gate '{opened}'")
     assert (done.status, done.err.startswith("PASS  new: ndcg@5 > -0.9: ")) == (0, True)
-    done = run(f"{command} --gate '{opened}' --gate '{shut}' --output", out)
+    done = run(f"{command} --gate '{opened}' --gate '{shut}' --output x.json")
     assert (done.status, [line[:4] for line in done.err.splitlines()]) == (1, ["Wrot", "PASS", "FAIL"])
     models = {"base": rows["X"][:, 0], "new": rows["X"][:, 1]}
     comparison = ltr.compare(models, rows["y"], qid=rows["qid"], metrics=["ndcg@5", "map"], n_resamples=200)
-    assert json.loads(out.read_text())["gate"] == ltr.gate(comparison, [opened, shut]).to_dict()
+    assert json.loads(Path("x.json").read_text())["gate"] == ltr.gate(comparison, [opened, shut]).to_dict()
     each = run(f"{command} --gate '{opened}' --gate-each-segment --segment n_documents")
     assert len(each.err.splitlines()) > 2
     report = as_json(run(f"report{command[7:]} --gate '{shut}' --format json"), status=1)
@@ -441,8 +393,7 @@ def test_looks_families_and_yardsticks_are_those_of_python(run: Run, rows: dict[
 
 
 def test_csv_for_spreadsheets(run: Run) -> None:
-    command = "compare data.txt --scores base=1 --scores '=1+1=2' -m map --n-resamples 100 --format csv"
-    command = command.replace("'=1+1=2'", "'@x=2'")
+    command = "compare data.txt --scores base=1 --scores '@x=2' -m map --n-resamples 100 --format csv"
     plain, safe = run(command), run(f"{command} --spreadsheet-safe")
     assert "'" not in plain.out
     assert safe.out.replace('"\'@x"', "@x") == plain.out != safe.out
@@ -454,18 +405,18 @@ def test_csv_for_spreadsheets(run: Run) -> None:
     ("name", "begins"),
     [("x.json", "{"), ("x.md", "Data"), ("x.tex", "% Data"), ("x.csv", "model,qid"), ("x.txt", "Data")],
 )
-def test_the_ending_chooses_the_format(run: Run, tmp_path: Path, name: str, begins: str) -> None:
-    done = run("evaluate data.txt --scores a=1 -m map --output", tmp_path / name)
-    assert (done.status, done.out, done.err) == (0, "", f"Wrote {tmp_path / name}.\n")
-    assert (tmp_path / name).read_text().startswith(begins)
-    run("evaluate data.txt --scores a=1 -m map --format json --output", tmp_path / name)
-    assert json.loads((tmp_path / name).read_text())["data"]
+def test_the_ending_chooses_the_format(run: Run, name: str, begins: str) -> None:
+    done = run(f"evaluate data.txt --scores a=1 -m map --output {name}")
+    assert (done.status, done.out, done.err) == (0, "", f"Wrote {name}.\n")
+    assert Path(name).read_text().startswith(begins)
+    run(f"evaluate data.txt --scores a=1 -m map --format json --output {name}")
+    assert json.loads(Path(name).read_text())["data"]
 
 
-def test_a_warning_is_one_line(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "binary.csv").write_text("qid,label,s\n1,1,0.5\n1,0,0.7\n")
+def test_a_warning_is_one_line(run: Run) -> None:
+    Path("binary.csv").write_text("qid,label,s\n1,1,0.5\n1,0,0.7\n")
     for _ in range(2):  # not only the first time
-        done = run("evaluate --scores s=s", tmp_path / "binary.csv")
+        done = run("evaluate binary.csv --scores s=s")
         assert (done.status, done.err.count("\n")) == (0, 1)
         assert done.err.startswith("warning: err counts grades")
 
@@ -477,17 +428,12 @@ def test_runs_with_other_topics(run: Run) -> None:
     command = "evaluate --qrels qrels --run a.run --run lacks.run --run has.run -m map --format json"
     refused = run(command)
     assert (refused.status, refused.out) == (2, "")
-    assert (
-        "The run 'lacks' lacks topics of the qrels: 1, 2. The run 'has' has topics without judgments: 11, 12."
-        in refused.err
-    )
-    for topics, effect, n_queries in (
-        ("both", "are left out of all runs", 8),
-        ("qrels", "without retrieved documents", 10),
-    ):
+    lacking = "The run 'lacks' lacks topics of the qrels: 1, 2. The run 'has' has topics without judgments: 11, 12."
+    assert lacking in refused.err
+    effects = {"both": ("are left out of all runs", 8), "qrels": ("without retrieved documents", 10)}
+    for topics, (effect, n_queries) in effects.items():
         done = run(f"{command} --topics {topics}")
-        assert f"With --topics {topics}, " in done.err
-        assert effect in done.err
+        assert re.search(f"With --topics {topics}, .*{effect}", done.err)
         assert {line["n_queries"] + line["n_undefined"] for line in as_json(done)["means"]} == {n_queries}
 
 
@@ -499,9 +445,8 @@ def test_each_run_with_other_spellings_is_named(run: Run, command: str) -> None:
     done = run(f"{command} --qrels qrels --run a.run --run a0.run --run b0.run -m map {options}")
     warned = [line for line in done.err.splitlines() if "spell documents in two ways" in line]
     assert (done.status, [line.split()[1] for line in warned]) == (0, ["a0.run", "b0.run"])
-    assert (
-        "0.0% of 80 retrieved documents are judged, in 0 of 10 topics. In topic '1', the run has 'd0' and" in warned[0]
-    )
+    share = "0.0% of 80 retrieved documents are judged, in 0 of 10 topics. In topic '1', the run has 'd0' and"
+    assert share in warned[0]
 
 
 @pytest.mark.parametrize("topics", ["both", "qrels"])
@@ -555,11 +500,6 @@ def test_audit(run: Run, rows: dict[str, Any], data: str) -> None:
     assert run(line).out == f"{expected}\n"
 
 
-def test_an_audit_counts_repeated_documents(run: Run) -> None:
-    for line in ("data.csv --scores flat --docid twice", "again.txt --scores 1"):
-        assert as_json(run(f"audit {line} -m map --format json"))["data"]["repeated"]["n_rows"] > 0
-
-
 def test_an_audit_of_runs(run: Run) -> None:
     alone = {name: as_json(run(f"audit --qrels qrels --run {name}.run -m map --format json")) for name in "ab"}
     data = read_trec("qrels", "a.run")
@@ -569,10 +509,8 @@ def test_an_audit_of_runs(run: Run) -> None:
     assert both["data"] is None
     for name in "ab":
         assert both["models"][name] == {"data": alone[name]["data"]} | alone[name]["models"][name]
-    assert [
-        part.partition(":")[0]
-        for part in run("audit --qrels qrels --run a.run --run b.run -m map").out.split("\n\n")[::2]
-    ] == ["a", "b"]
+    parts = run("audit --qrels qrels --run a.run --run b.run -m map").out.split("\n\n")[::2]
+    assert [part.partition(":")[0] for part in parts] == ["a", "b"]
 
 
 # -- curve -------------------------------------------------------------------------------------------------------------
@@ -585,18 +523,13 @@ def as_read(curve: dict[str, Any]) -> dict[str, Any]:
     return curve | {"overfit": [query | {"qid": str(query["qid"])} for query in curve["overfit"]]}
 
 
-def test_curve(run: Run, rows: dict[str, Any], frame: pd.DataFrame, tmp_path: Path) -> None:
-    options: Any = {
-        "qid": rows["qid"],
-        "metrics": ["ndcg@5", "map"],
-        "every": 2,
-        "convention": "letor",
-        "ties": "worst",
-    }
-    log = ltr.learning_curve("model.txt", rows["X"], rows["y"], sample_weight=frame["traffic"], name="new", **options)
+def test_curve(run: Run, rows: dict[str, Any], frame: pd.DataFrame) -> None:
+    data: Any = {"y": rows["y"], "qid": rows["qid"], "metrics": ["ndcg@5", "map"], "every": 2}
+    options: Any = {"convention": "letor", "ties": "worst", "sample_weight": frame["traffic"], "name": "new"}
+    log = ltr.learning_curve("model.txt", rows["X"], **data, **options)
     line = f"{CURVE} --every 2 --confidence 0.9 --convention letor --ties worst --weight traffic"
     found = as_json(run(f"curve {line} --format json"))
-    for curve, metric in zip(found["curves"], options["metrics"], strict=True):
+    for curve, metric in zip(found["curves"], data["metrics"], strict=True):
         chosen = log.learning_curve("new", metric, 0.9)
         assert as_read(curve) == {"model": "new"} | as_read(chosen.to_dict())
         assert log.learning_curve("new", curve["metric"], 0.9).to_dict() == chosen.to_dict()
@@ -608,20 +541,18 @@ def test_curve(run: Run, rows: dict[str, Any], frame: pd.DataFrame, tmp_path: Pa
     kept, _ = " ".join(str(chosen).split()).split("after the best round")  # what follows has ids
     assert [markdown.count(kept.replace("of new:", f"of {name}:")) for name in ("new", "again")] == [1, 1]
     report = as_json(run(f"report {CURVE} --n-resamples 100 --learning-curve 2 --confidence 0.9 --format json"))
-    log = ltr.learning_curve("model.txt", rows["X"], rows["y"], qid=rows["qid"], metrics=["ndcg@5", "map"], every=2)
-    expected_curves = [
-        {"model": "new"} | as_read(log.learning_curve("data", m, 0.9).to_dict()) for m in ("ndcg@5", "map")
-    ]
-    assert list(map(as_read, report["learning"])) == expected_curves
+    log = ltr.learning_curve("model.txt", rows["X"], **data)
+    expected = [as_read(log.learning_curve("data", metric, 0.9).to_dict()) for metric in data["metrics"]]
+    assert list(map(as_read, report["learning"])) == [{"model": "new"} | curve for curve in expected]
 
 
 @pytest.mark.parametrize(("ending", "begins"), [("svg", b"<?xml"), ("png", b"\x89PNG"), ("pdf", b"%PDF")])
-def test_a_figure(run: Run, tmp_path: Path, ending: str, begins: bytes) -> None:
-    figure, out = tmp_path / f"x.{ending}", tmp_path / "curve.md"
-    done = run(f"curve {CURVE} --model again=model.json --plot {figure} -o {out}")
-    assert (done.status, done.out, done.err) == (0, "", f"Wrote {figure}.\nWrote {out}.\n")
-    assert figure.read_bytes().startswith(begins)
-    assert ending != "svg" or figure.read_bytes().count(b'id="axes_') == 2
+def test_a_figure(run: Run, ending: str, begins: bytes) -> None:
+    done = run(f"curve {CURVE} --model again=model.json --plot x.{ending} -o curve.md")
+    assert (done.status, done.out, done.err) == (0, "", f"Wrote x.{ending}.\nWrote curve.md.\n")
+    figure = Path(f"x.{ending}").read_bytes()
+    assert figure.startswith(begins)
+    assert ending != "svg" or figure.count(b'id="axes_') == 2
 
 
 # -- metrics -----------------------------------------------------------------------------------------------------------
@@ -659,17 +590,12 @@ NUMBERS_AND_IDS = "qid,label,s,docid,seg\n1,1,2.5,10,5\n1,0,1.5,20,5\n2,0,3,10,0
         ("--scores s=s -m mrr --qid label --label label", [float("nan"), 1.0, 1.0]),
     ],
 )
-def test_a_column_of_csv_is_ids_and_numbers(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: str, expected: list[float], is_sorted: bool
-) -> None:
-    lines = NUMBERS_AND_IDS.splitlines()
+def test_a_column_of_csv_is_ids_and_numbers(run: Run, options: str, expected: list[float], is_sorted: bool) -> None:
+    header, *lines = NUMBERS_AND_IDS.splitlines()
     if "--qid label" in options:
-        lines = [lines[0], *sorted(lines[1:], key=lambda line: line.split(",")[1])]
-    (tmp_path / "numbers.csv").write_text("\n".join(lines) + "\n")
-    saved = tmp_path / "saved.parquet"
-    done = in_process(
-        capsys, "evaluate", tmp_path / "numbers.csv", *options.split(), "--save", saved, *["--sorted"] * is_sorted
-    )
+        lines.sort(key=lambda line: line.split(",")[1])
+    Path("numbers.csv").write_text("\n".join([header, *lines]) + "\n")
+    done = run(f"evaluate numbers.csv {options} --save x.parquet {'--sorted' * is_sorted}")
     assert done.status == 0, done.err
-    values = next(iter(ltr.load_result(saved).per_query.values()))
+    values = next(iter(ltr.load_result("x.parquet").per_query.values()))
     np.testing.assert_array_equal(sorted(values), sorted(expected))

@@ -5,19 +5,21 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
-from command import as_process, in_process, made_rows, write_files
+from command import Done, as_process, in_process
 
 import ltr_metrics as ltr
 from ltr_metrics.cli import cli
 
 pytestmark = pytest.mark.integration
 
+Run = Callable[..., Done]
 CSV, TXT = "data.csv --scores a=Column_0", "data.txt --scores a=1"
 AB = f"{CSV} --scores b=Column_1 -m map --n-resamples 100"
 TREC = "--qrels qrels --run a=a.run"
@@ -25,9 +27,10 @@ SAVED = "--result saved.parquet"
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("data")
-    write_files(path, made_rows())
+def made(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The files of all tests, and others that are not as they should be."""
+    path = tmp_path_factory.mktemp("data") / "bad"
+    shutil.copytree(made, path)
     (path / "broken.py").write_text("import ltr_metrics\n1 / 0\n")
     (path / "leaves.py").write_text("raise SystemExit(0)\n")
     (path / "empty.py").write_text("")
@@ -43,6 +46,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (path / "by=us.csv").write_text("qid,label,no_relevant,ties\nby=us,1,x,1\nby=us,,x,2\n")
     (path / "ids.csv").write_text("qid,label,s,by\nties='docid',1,1,a\nties='docid',0,2,b\n")
     (path / "own.csv").write_text("qid,ndcg_exp@5,by\n1,1,x\n2,0,x\n")
+    (path / "times.csv").write_text("qid,ms\n1,5\n2,7\n")
     return path
 
 
@@ -120,6 +124,8 @@ BAD = [
     (f"compare {SAVED} --result a=worst.parquet", "--ties worst, .* --ties mean"),
     (f"compare {SAVED} --result a=fewer.parquet", "different queries .* --queries common"),
     (f"compare {SAVED} data.txt --result b=saved.parquet", "so DATA are not used"),
+    (f"compare {SAVED} --result b=saved.parquet --lower-is-better ms", "--lower-is-better names a column of a CSV file"),
+    ("compare --result a=times.csv --result b=times.csv --lower-is-better x", "times.csv: --lower-is-better must name .* Got 'x'"),
     (f"compare {SAVED} --result b=saved.parquet --weight w", "--weight applies to DATA"),
     (f"compare {SAVED} --result b=saved.parquet --ties best", "--ties is not used"),
     (f"compare {SAVED} --result b=saved.parquet --segment device", "--segment device: .* has only n_documents, n_relevant"),
@@ -160,28 +166,21 @@ BAD = [
 
 @pytest.mark.parametrize(("line", "message"), BAD)
 def test_status_2_and_one_message(
-    capsys: pytest.CaptureFixture[str], made: Path, monkeypatch: pytest.MonkeyPatch, line: str, message: str
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, line: str, message: str
 ) -> None:
-    monkeypatch.chdir(made)
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    before = sorted(made.iterdir())
-    done = in_process(capsys, *shlex.split(line))
+    before = sorted(folder.iterdir())
+    done = run(line)
     assert (done.status, done.out) == (2, ""), done.err
     assert re.search(message, done.err.strip()), done.err
     assert done.err.startswith("ltr-metrics: error: ")
     assert "Traceback" not in done.err
-    assert sorted(made.iterdir()) == before
+    assert sorted(folder.iterdir()) == before
 
 
-def test_a_fault_of_ours_is_no_failed_gate(
-    capsys: pytest.CaptureFixture[str], made: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fails(*_: Any, **__: Any) -> None:
-        raise ZeroDivisionError
-
-    monkeypatch.chdir(made)
-    monkeypatch.setattr(sys.modules["ltr_metrics.cli.compare"], "compare_models", fails)
-    done = in_process(capsys, "compare", *AB.split())
+def test_a_fault_of_ours_is_no_failed_gate(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["ltr_metrics.cli.compare"], "compare_models", lambda *_, **__: 1 / 0)
+    done = run(f"compare {AB}")
     assert (done.status, "ZeroDivisionError" in done.err) == (2, True)
 
 
@@ -245,12 +244,7 @@ def test_completion_by_the_shell(words: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize("command", ["evaluate", "explain --from lightgbm --to sklearn"])
-def test_metric_and_metrics_are_one_option(
-    capsys: pytest.CaptureFixture[str], made: Path, monkeypatch: pytest.MonkeyPatch, command: str
-) -> None:
-    monkeypatch.chdir(made)
-    done = [
-        in_process(capsys, *command.split(), *CSV.split(), option, "NDCG@3") for option in ("--metric", "--metrics")
-    ]
+def test_metric_and_metrics_are_one_option(run: Run, command: str) -> None:
+    done = [run(f"{command} {CSV} {option} NDCG@3") for option in ("--metric", "--metrics")]
     assert done[0] == done[1]
     assert done[0].status == 0, done[0].err

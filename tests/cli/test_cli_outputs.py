@@ -12,34 +12,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-import numpy as np
 import pytest
-from command import as_process, in_process, made_rows, write_files
+from command import as_process, in_process
 from systems import needs_posix
 
 pytestmark = pytest.mark.integration
 
 A, B, JSON = ["--scores", "a=Column_0"], ["--scores", "b=Column_1"], ["--format", "json"]
 AB = ["data.csv", *A, *B, "--metrics", "map", "--n-resamples", "100"]
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("data")
-    write_files(path, made_rows())
-    (path / "sized.txt").write_text(re.sub(r" qid:\S+", "", (path / "data.txt").read_text()))
-    sizes = np.unique(made_rows()["qid"], return_counts=True)[1]
-    (path / "sized.txt.query").write_text("".join(f"{size}\n" for size in sizes))
-    (path / "own.py").write_text("import ltr_metrics\nx = ltr_metrics.as_metric(min, name='x')\n")
-    return path
-
-
-@pytest.fixture
-def folder(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    path = tmp_path / "data"
-    shutil.copytree(made, path)
-    monkeypatch.chdir(path)
-    return path
 
 
 def contents(folder: Path) -> dict[Path, bytes]:
@@ -103,6 +83,8 @@ def test_an_input_is_not_replaced_under_any_of_its_names(
     capsys: pytest.CaptureFixture[str], folder: Path, source: str, arguments: list[str], name: Callable[[Path], str]
 ) -> None:
     shutil.copy("model.txt", "model.svg")
+    for name_of_input in ("sized.txt", "sized.txt.query", "own.py"):
+        Path(name_of_input).write_text("")
     target = name(Path(source))
     before = contents(folder)
     is_placed = any("{}" in one for one in arguments)

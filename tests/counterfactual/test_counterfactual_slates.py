@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import interleaving_oracle as oracle
 import numpy as np
 import pytest
 
@@ -36,16 +37,9 @@ def lists_of(method: str) -> list[tuple[list[str], float]]:
 
 
 def clicks_on(documents: list[str]) -> list[tuple[list[int], float]]:
-    """All clicks on a list, with their probabilities, by the definition of the click model."""
-    states: list[tuple[list[int], bool, float]] = [([], True, 1.0)]
-    for slot, document in enumerate(documents):
-        click, stop = CASCADE.click[GRADE[document]], CASCADE.stop[GRADE[document]]  # type: ignore[index]
-        done = [state for state in states if not state[1]]
-        for clicks, _, p in [state for state in states if state[1]]:
-            for kept, p_click in (([*clicks, slot], click), (clicks, 1 - click)):
-                done += [(kept, False, p * p_click * stop), (kept, True, p * p_click * (1 - stop))]
-        states = done
-    return [(clicks, p) for clicks, _, p in states]
+    """All clicks on a list, with their probabilities."""
+    chances = oracle.click_chances(CASCADE, [GRADE[document] for document in documents])
+    return [(list(clicks), float(chance)) for clicks, chance in chances.items()]
 
 
 def whole_log(method: Any) -> tuple[list[Impression], np.ndarray]:

@@ -10,7 +10,6 @@ import pytest
 
 import ltr_metrics as ltr
 from ltr_metrics.counterfactual import Propensities, estimate_propensities
-from ltr_metrics.online.counterfactual import harvesting
 
 THETA = 1 / np.arange(1.0, 6) ** 0.8
 
@@ -45,15 +44,6 @@ def test_the_propensities_are_recovered(method: Any) -> None:
     assert (table.standard_error < 0.03).all()
 
 
-def test_pairs_of_positions_may_be_taken_in_groups(monkeypatch: pytest.MonkeyPatch) -> None:
-    log = log_of_rankers(5_000, 50, seed=1)
-    at_once = estimate_propensities(**log, method="harvesting")
-    monkeypatch.setattr(harvesting, "PAIRS_AT_ONCE", 3)
-    in_groups = estimate_propensities(**log, method="harvesting")
-    assert in_groups.propensity.tolist() == at_once.propensity.tolist()
-    np.testing.assert_allclose(in_groups.standard_error, at_once.standard_error, rtol=1e-12)
-
-
 @pytest.mark.slow
 def test_memory_does_not_grow_with_pairs_of_positions_times_clusters() -> None:
     """As tests/evaluation/test_memory.py: NumPy tells tracemalloc."""
@@ -73,16 +63,9 @@ def test_maximum_likelihood_says_where_it_is_biased() -> None:
         estimate_propensities(**log_of_rankers(5_000, 100, 0), method="em")
 
 
-def test_shuffled_lists_and_swaps() -> None:
-    """A shuffle is the ratio of click rates; swaps of positions 1 and k are the ratio within each experiment."""
+def test_swaps_of_positions() -> None:
+    """A propensity is the ratio of click rates within each experiment, which swaps the positions 1 and k."""
     rng = np.random.default_rng(0)
-    clicks = rng.random((4_000, 5)) < 0.5 * THETA
-    table = estimate_propensities(
-        clicks.ravel(), np.tile(np.arange(1, 6), 4_000), qid=np.repeat(np.arange(4_000), 5), method="randomized"
-    )
-    assert table.propensity[0] == 1
-    assert (np.abs(z_values(table)) < 2).all()
-
     swapped = [1 + rng.integers(1, 5, 9_000), np.ones(9_000, dtype=int)]
     experiment = [f"1-{k}" for k in swapped[0]] * 2
     position = np.concatenate(swapped)
@@ -102,6 +85,7 @@ def test_the_standard_error_of_a_ratio_of_two_rates_is_the_usual_one() -> None:
     """Of independent rows: the variance of log(p2 / p1) is (1 - p1) / c1 + (1 - p2) / c2, but for n / (n - 1)."""
     clicks, position = [1] * 40 + [0] * 60 + [1] * 10 + [0] * 190, [1] * 100 + [2] * 200
     table = estimate_propensities(clicks, position, qid=range(300), method="randomized")
+    assert table.propensity == pytest.approx([1, 0.125], rel=1e-12)
     expected = 0.125 * np.sqrt((0.6 / 40 + 0.95 / 10) * 300 / 299)
     assert table.standard_error[1] == pytest.approx(expected, rel=1e-12)
 

@@ -11,6 +11,7 @@ from strategies import random_data
 from table import TABLE, Entry
 
 import ltr_metrics as ltr
+from ltr_metrics.analysis.comparison import shown_row
 from ltr_metrics.analysis.intervals import Interval
 from ltr_metrics.evaluation.ranges import UNBOUNDED, range_of, within
 from ltr_metrics.report import as_text, summarize
@@ -74,7 +75,7 @@ def test_differences_gates_and_leaderboards_are_shown_within_the_range() -> None
     row = comparison["mrr", "best"]
     assert row.ci_high > 1
     assert f"[{row.ci_low:+.4f}, +1.0000]" in str(comparison)
-    assert comparison.shown(row).ci_high == 1
+    assert shown_row(comparison, row).ci_high == 1
     assert comparison.to_dict()["rows"][0]["ci_high"] == row.ci_high
     (difference, mean) = ltr.gate(comparison, ["best: mrr < 0.5", "best: mean(mrr) < 0.5"]).checks
     assert difference.bound == row.ci_high

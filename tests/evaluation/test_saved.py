@@ -78,6 +78,17 @@ def test_what_is_no_saved_result_is_refused(damage: Any, message: str, tmp_path:
     assert str(path) in str(error.value)
 
 
+def test_a_saved_result_has_any_name_and_csv_is_named_as_such(tmp_path: Path) -> None:
+    path, result = tmp_path / "r.csv", evaluated()
+    result.save(path)
+    assert ltr.load_result(path).mean == result.mean
+    result.to_pandas().to_csv(path, index=False)
+    with pytest.raises(
+        ltr.LtrValueError, match=r"r.csv is a CSV file, .* Evaluation.from_per_query.* compare --result"
+    ):
+        ltr.load_result(path)
+
+
 def test_no_flipped_bit_goes_unnoticed(tmp_path: Path) -> None:
     path = tmp_path / "r.parquet"
     result = evaluated(n_queries=20, metrics=["ndcg@10", "mrr"], by=np.arange(20) % 3)

@@ -14,6 +14,7 @@ from typing import Any
 import joblib
 import numpy as np
 import pytest
+from reference import ORDER_METRICS
 from table import TABLE, Entry
 
 import ltr_metrics as ltr
@@ -44,6 +45,12 @@ def libraries() -> list[ctypes.CDLL]:
     return found
 
 
+def taken(data: dict[str, Any], rows: np.ndarray) -> dict[str, Any]:
+    """Return the data of some rows."""
+    columns = {name: values[rows] for name, values in data["columns"].items()}
+    return {name: columns if name == "columns" else values[rows] for name, values in data.items()}
+
+
 def rows(entry: Entry, rounded: bool) -> tuple[dict[str, object], np.ndarray]:
     """Queries of 1 to 150 documents and a longer one, scattered, some of whose documents have no rank."""
     rng = np.random.default_rng(0)
@@ -72,9 +79,7 @@ def test_values_are_the_same_to_the_last_bit(
 ) -> None:
     data, score = rows(entry, rounded)
     backwards = np.argsort(-data["qid"], kind="stable")
-    reordered = {name: values[backwards] for name, values in data.items() if name != "columns"}
-    reordered["columns"] = {name: values[backwards] for name, values in data["columns"].items()}
-    queries, other_order = ltr.Queries(**data), ltr.Queries(**reordered)
+    queries, other_order = ltr.Queries(**data), ltr.Queries(**taken(data, backwards))
     for ties in ("mean", "stable", "docid"):
         options = {"metrics": entry.metrics(), "ties": ties}
         one = queries.evaluate(score, n_threads=1, **options)
@@ -90,6 +95,33 @@ def test_values_are_the_same_to_the_last_bit(
             at = [result.qid.tolist().index(qid) for qid in one.qid]
             for name, values in one.per_query.items():
                 np.testing.assert_array_equal(result.per_query[name][at], values, err_msg=f"{name} {ties}")
+
+
+@pytest.mark.usefixtures("eager")
+@pytest.mark.parametrize("entry", [one for one in TABLE if one.reference not in (*ORDER_METRICS, "iprec")], ids=str)
+def test_both_ends_are_the_same_to_the_last_bit_and_chance_is_that_of_one_tie(
+    entry: Entry, libraries: list[ctypes.CDLL], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data, _ = rows(entry, rounded=False)
+
+    def ends(chosen: np.ndarray) -> ltr.Evaluation:
+        of_rows = taken(data, chosen)
+        return ltr.evaluate(y_score=np.zeros(len(of_rows["qid"])), metrics=entry.metrics(), ties="mean", **of_rows)
+
+    every = np.arange(len(data["qid"]))
+    whole, others = ends(every), [ends(np.argsort(-data["qid"], kind="stable"))]
+    others += [ends(np.flatnonzero(data["qid"] % 3 == i)) for i in range(3)]  # beside other queries
+    for library in libraries:
+        with monkeypatch.context() as patch:
+            patch.setattr(native, "_core", library)
+            others.append(ends(every).with_skill())
+    for name, one_tie in whole.per_query.items():
+        chance, ideal = whole.chance_per_query[name], whole.ideal_per_query[name]
+        np.testing.assert_allclose(chance, one_tie, rtol=1e-14, atol=1e-300)
+        for other in others:
+            at = [whole.qid.tolist().index(qid) for qid in other.qid]
+            np.testing.assert_array_equal(other.chance_per_query[name], chance[at], err_msg=name)
+            np.testing.assert_array_equal(other.ideal_per_query[name], ideal[at], err_msg=name)
 
 
 @pytest.mark.parametrize("n", [1, 7, 8, 9, 127, 128, 129, 1000, 70_001])

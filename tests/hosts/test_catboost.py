@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from catboost import CatBoostError, CatBoostRanker, CatBoostRegressor, Pool
 from sklearn.base import clone
-from test_host_contract import PLAIN, WEIGHTED, check
-from trainings import CATBOOST, TRAININGS, Case, Part
+from test_host_contract import PLAIN, WEIGHTED
+from trainings import CATBOOST, TRAININGS, Part
 
 import ltr_metrics as ltr
 from ltr_metrics.catboost import EvalMetric
@@ -31,8 +31,7 @@ def pool(part: Part, **columns: Any) -> Pool:
 
 
 def fit(metric: Any, train: Any, valid: Any, kind: Any = CatBoostRanker, **settings: Any) -> Any:
-    extra = {name: settings.pop(name) for name in ("init_model",) if name in settings}
-    return kind(eval_metric=metric, **CATBOOST | {"iterations": 6} | settings).fit(train, eval_set=valid, **extra)
+    return kind(eval_metric=metric, **CATBOOST | {"iterations": 6} | settings).fit(train, eval_set=valid)
 
 
 def history(model: Any, name: str = "mrr", data: str = "validation") -> list[float]:
@@ -42,25 +41,6 @@ def history(model: Any, name: str = "mrr", data: str = "validation") -> list[flo
 def scan(model: Any, part: Part, start: Any = 0, metric: str = "mrr") -> Any:
     values = [part.evaluate(score + start, metric)[metric] for score in model.staged_predict(part.X)]
     return pytest.approx(values, rel=1e-12)
-
-
-@pytest.mark.parametrize(
-    "params",
-    [
-        {"loss_function": "YetiRank", "boosting_type": "Ordered"},
-        {"loss_function": "PairLogit"},
-        {"loss_function": "StochasticRank:metric=NDCG"},
-        {"loss_function": "RMSE", "model_shrink_rate": 0.2},
-        {"loss_function": "QueryRMSE", "grow_policy": "Lossguide"},
-        {"thread_count": 2},
-    ],
-)
-def test_ways_to_train(params: dict[str, Any]) -> None:
-    if "model_shrink_rate" not in params:  # which scales earlier rounds: only the last one is the model's
-        check(TRAININGS["CatBoostRanker"], Case(TRAIN, VALID, ["err@10", "map"], params=params))
-    model = fit(EvalMetric("err@10", PAIR), pool(TRAIN), pool(VALID), **params | {"use_best_model": True})
-    best = VALID.evaluate(model.predict(VALID.X), "err@10")["err@10"]
-    assert best == pytest.approx(max(history(model, "err@10")), rel=1e-12)
 
 
 def test_weights_are_those_of_the_evaluation_set() -> None:
@@ -83,10 +63,7 @@ def test_sets_that_are_not_the_bound_one() -> None:
     assert history(model) == scan(model, TRAIN)
 
 
-def test_a_continued_training_and_scores_to_start_from() -> None:
-    first = fit(EvalMetric("mrr", PAIR), pool(TRAIN), pool(VALID))
-    both = fit(EvalMetric("mrr", PAIR), pool(TRAIN), pool(VALID), init_model=first)
-    assert history(first) + history(both) == scan(both, VALID)
+def test_scores_to_start_from() -> None:
     sets = [pool(part, baseline=part.X[:, 0]) for part in (TRAIN, VALID)]
     model = fit(EvalMetric("mrr", PAIR), *sets)
     assert history(model) == scan(model, VALID, VALID.X[:, 0])
@@ -109,15 +86,6 @@ def test_names_in_files_and_copies_of_a_model(tmp_path: Path) -> None:
         np.testing.assert_array_equal(copied.predict(VALID.X), model.predict(VALID.X))
         again = clone(copied).fit(pool(TRAIN), eval_set=pool(VALID))
         assert history(again, name) == history(model, name)
-
-
-def test_a_log_is_of_one_training() -> None:
-    log = ltr.PerQueryLog()
-    metric = EvalMetric("mrr", PAIR, log=log)
-    fit(metric, pool(TRAIN), pool(VALID))
-    assert log.qid("validation").tolist() == list(dict.fromkeys(VALID.qid.tolist()))
-    with pytest.raises(CatBoostError, match="Give each training a new PerQueryLog"):
-        fit(metric, pool(TRAIN), pool(VALID))
 
 
 @pytest.mark.parametrize(
@@ -144,6 +112,10 @@ def test_sets_that_cannot_be_known_are_refused(bound: Any, sets: Any, message: s
         ("mrr", Pool(VALID.X, group_id=VALID.qid), {}, "has no labels"),
         (["mrr", "map"], PAIR, {}, "takes one custom metric and would log only mrr"),
         ("mrr", PAIR, {"names": {"mrr": "NDCG"}}, "is the name of one of CatBoost's own metrics"),
+        *[
+            ("mrr", PAIR, {"min_delta": one}, "min_delta must be a finite number of at least 0")
+            for one in (-1, np.nan, "1")
+        ],
     ],
 )
 def test_arguments(metrics: Any, valid: Any, options: dict[str, Any], message: str) -> None:
@@ -158,6 +130,9 @@ def test_where_it_cannot_work(tmp_path: Path) -> None:
     settings = {"iterations": 2, "loss_function": "YetiRank", "logging_level": "Silent", "train_dir": str(tmp_path)}
     with pytest.raises(CatBoostError, match="make validation sets of their own"):
         catboost.cv(pool(TRAIN), settings | {"eval_metric": metric}, fold_count=2)
+    snapshot = {"save_snapshot": True, "allow_writing_files": True, "train_dir": str(tmp_path)}
+    with pytest.raises(CatBoostError, match="min_delta=0.1 does not work with save_snapshot"):
+        fit(EvalMetric("mrr", PAIR, min_delta=0.1), pool(TRAIN), pool(VALID), **snapshot)
     other = TRAININGS["lgb.train"].adapter("mrr", VALID)
     other.no_jit = True
     with pytest.raises(CatBoostError, match=r"takes ltr_metrics\.catboost\.EvalMetric"):

@@ -45,7 +45,7 @@ def trained(name: str = "lgb.train", params: Any = None, convert: Any = np.asarr
 
 
 def values_of(log: ltr.PerQueryLog) -> np.ndarray:
-    (name,) = log.names
+    (name,) = log.data_names
     return np.array([log.values(name, metric) for metric in METRICS])
 
 

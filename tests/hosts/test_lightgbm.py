@@ -10,13 +10,13 @@ import lightgbm as lgb
 import numpy as np
 import pandas as pd
 import pytest
-from lightgbm_fit import HAS_EVAL_X, validation_sets
+from lightgbm_fit import HAS_EVAL_X
 from sklearn.model_selection import GroupKFold
-from test_host_contract import PLAIN, WEIGHTED, check
-from trainings import LIGHTGBM, TRAININGS, Case, Part, lightgbm_train
+from test_host_contract import PLAIN, WEIGHTED
+from trainings import LIGHTGBM, Case, Part, lightgbm_train
 
 import ltr_metrics as ltr
-from ltr_metrics.lightgbm import early_stopping, eval_metric, feval
+from ltr_metrics.lightgbm import eval_metric, feval
 
 pytestmark = pytest.mark.integration
 
@@ -40,39 +40,6 @@ def is_that_of(booster: lgb.Booster, history: dict[str, list[float]], part: Part
     return {name: values[-1] for name, values in history.items()} == part.evaluate(
         booster.predict(part.X), METRICS
     ).mean
-
-
-def squares(scores: np.ndarray, train_set: lgb.Dataset) -> tuple[np.ndarray, np.ndarray]:
-    return scores - train_set.get_label(), np.ones_like(scores)
-
-
-@pytest.mark.parametrize(
-    "params",
-    [
-        {"objective": "rank_xendcg"},
-        {"objective": "poisson"},
-        {"objective": squares},
-        {"boosting": "rf", "bagging_freq": 1, "bagging_fraction": 0.6},
-        {"data_sample_strategy": "goss"},
-        {"objective": "regression", "linear_tree": True},
-    ],
-)
-def test_ways_to_train(params: dict[str, Any]) -> None:
-    check(TRAININGS["lgb.train"], Case(TRAIN, VALID, METRICS, params=params))
-
-
-@pytest.mark.parametrize("boosting", ["gbdt", "dart"])
-def test_several_sets_the_training_data_and_a_model_to_start_from(boosting: str) -> None:
-    begun, _ = train(dataset(TRAIN), dataset(TRAIN))
-    data = dataset(TRAIN)
-    log = ltr.PerQueryLog()
-    booster, history = train(
-        data, dataset(VALID, data), data, valid_names=["one", "own"], init_model=begun, metric=feval(METRICS, log=log),
-    )  # fmt: skip
-    assert list(history) == ["own", "one"]
-    assert is_that_of(booster, history["one"], VALID)
-    assert is_that_of(booster, history["own"], TRAIN)
-    np.testing.assert_array_equal(np.nanmean(log.values(data, "mrr"), axis=1), history["own"]["mrr"])
 
 
 def of_kind(kind: str, part: Part, reference: Any, folder: Path) -> lgb.Dataset:
@@ -148,7 +115,7 @@ class TestCrossValidation:
             for asked in metrics:
                 expected = np.mean([mean[asked] for mean in means])
                 assert found[f"{name} {asked}-mean"][-1] == pytest.approx(expected, rel=1e-12)
-        assert sum(len(log.qid(name)) for name in log.names) == 3 * len(weighted.group)
+        assert sum(len(log.qid(name)) for name in log.data_names) == 3 * len(weighted.group)
 
     @pytest.mark.parametrize("how", [{"stratified": True}, {"stratified": False, "shuffle": False}])
     def test_queries_that_folds_cut(self, how: dict[str, bool]) -> None:
@@ -159,13 +126,7 @@ class TestCrossValidation:
         assert list(found) == ["valid mrr-mean", "valid mrr-stdv"]
 
 
-def test_a_booster_by_hand_and_several_functions_beside_lightgbms_own() -> None:
-    data = dataset(TRAIN)
-    valid = dataset(VALID, data)
-    metrics = feval(METRICS)
-    booster, _ = train(data, valid, metric=metrics, keep_training_booster=True)
-    for part, values in ((TRAIN, booster.eval_train(metrics)), (VALID, booster.eval_valid(metrics))):
-        assert is_that_of(booster, {name: [value] for _, name, value, *_ in values}, part)
+def test_several_functions_beside_lightgbms_own() -> None:
     run = lightgbm_train(Case(TRAIN, VALID, params={"metric": "ndcg", "eval_at": [3]},
                               adapter=[feval("mrr"), feval("err@5", ties="worst")]))  # fmt: skip
     assert list(run.history) == ["ndcg@3", "mrr", "err@5"]
@@ -195,9 +156,9 @@ def test_a_call_by_hand_reads_the_gain_of_the_dataset() -> None:
 def test_the_arrays_of_the_ranker_are_dropped_with_their_labels() -> None:
     metrics, y = eval_metric("dcg_lin"), np.array([0.0, 1, 2, 0])
     metrics(y, y, None, np.array([2, 2]))
-    ((*_, prepared),) = metrics._queries_cache._entries.values()
-    queries = weakref.ref(prepared)
-    del y, prepared
+    (laid_out,) = metrics._queries_cache._entries.values()
+    queries = weakref.ref(laid_out.queries)
+    del y, laid_out
     assert queries() is None
 
 
@@ -236,74 +197,3 @@ def test_wrong_columns(columns: Any, message: str) -> None:
     valid = dataset(VALID, data)
     with pytest.raises((ltr.LtrValueError, ltr.LtrTypeError), match=message):
         train(data, valid, metric=feval("sum_of(revenue)@3", columns=columns(valid)))
-
-
-# -- stopping by one data set ------------------------------------------------------------------------
-
-
-def sets_that_disagree() -> tuple[lgb.Dataset, list[lgb.Dataset]]:
-    """Return a training set, the same labels upside down, which only get worse, and validation data."""
-    data = dataset(TRAIN)
-    wrong = dataset(VALID._replace(y=VALID.y.max() - VALID.y), data)
-    return data, [data, dataset(VALID, data), wrong]
-
-
-def stopped(name: str, stop: Any, metrics: Any = METRICS, **options: Any) -> tuple[int, dict[str, Any]]:
-    data, sets = sets_that_disagree()
-    history: dict[str, Any] = {}
-    booster = lgb.train(
-        PARAMS | options, data, 40, sets, ["own", "good", "wrong"], feval=feval(metrics),
-        callbacks=[stop, lgb.record_evaluation(history)],
-    )  # fmt: skip
-    assert booster.best_score == {
-        data: {metric: values[booster.best_iteration - 1] for metric, values in of_data.items()}
-        for data, of_data in history.items()
-    }
-    return booster.best_iteration, history[name]
-
-
-@pytest.mark.parametrize("name", ["good", "wrong"])
-@pytest.mark.parametrize("metric", ["err@10", ltr.NDCG(k=5, gain="linear")])
-def test_early_stopping_watches_one_metric_of_one_set(name: str, metric: Any) -> None:
-    stop = early_stopping(metric, 3, data_name=name)
-    for _ in range(2):  # a callback serves several trainings
-        best, history = stopped(name, stop)
-        values = history[str(metric)]
-        assert best == int(np.argmax(values)) + 1
-        assert len(values) in (best + 3, 40)
-
-
-def test_early_stopping_in_an_estimator_and_in_cross_validation() -> None:
-    ranker = lgb.LGBMRanker(n_estimators=40, verbose=-1, n_jobs=1, metric="None")
-    ranker.fit(
-        TRAIN.X, TRAIN.y, group=TRAIN.group, eval_group=[VALID.group] * 2, eval_names=["wrong", "good"],
-        eval_metric=eval_metric(METRICS), callbacks=[early_stopping("mrr", 3, data_name="good")],
-        **validation_sets((VALID.X, VALID.y.max() - VALID.y), (VALID.X, VALID.y)),
-    )  # fmt: skip
-    values = ranker.evals_result_["good"]["mrr"]
-    assert ranker.best_iteration_ == int(np.argmax(values)) + 1
-    folds = GroupKFold(3).split(TRAIN.X, TRAIN.y, np.repeat(np.arange(len(TRAIN.group)), TRAIN.group))
-    result = lgb.cv(
-        PARAMS, dataset(TRAIN), 40, folds=list(folds), feval=feval(METRICS), eval_train_metric=True,
-        callbacks=[early_stopping("mrr", 3)],
-    )  # fmt: skip
-    assert len(result["valid mrr-mean"]) == int(np.argmax(result["valid mrr-mean"])) + 1 < 40
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"metric": "mrr"}, "Several data sets have mrr.*good, wrong"),
-        ({"metric": "mrr", "data_name": "test"}, "mrr of 'test', which is not evaluated.*mrr of good"),
-        ({"metric": "map", "data_name": "good"}, "map of 'good', which is not evaluated"),
-    ],
-)
-def test_what_cannot_be_watched(arguments: dict[str, Any], message: str) -> None:
-    with pytest.raises(ltr.LtrError, match=message):
-        stopped("good", early_stopping(rounds=3, **arguments))
-
-
-def test_early_stopping_without_any_metric_function() -> None:
-    data = dataset(TRAIN)
-    with pytest.raises(ltr.LtrValueError, match="here: no metric on any validation set. Pass the metric to feval"):
-        lgb.train(PARAMS, data, 3, [dataset(VALID, data)], callbacks=[early_stopping("map", 3)])

@@ -111,8 +111,8 @@ def test_a_name_that_the_host_knows_is_kept(known: list[str | None], names: tupl
     for one, name in zip(data, known, strict=True):
         record(log, one, name)
         record(own, one, name)
-    assert log.names == names
-    assert own.names == tuple(f"mine {i}" for i in range(len(known)))
+    assert log.data_names == names
+    assert own.data_names == tuple(f"mine {i}" for i in range(len(known)))
     for one, name in zip(data, names, strict=True):
         np.testing.assert_array_equal(log.values(one, "mrr"), log.values(name, "mrr"))
 
@@ -155,4 +155,4 @@ def test_a_model_without_rounds_is_not_logged() -> None:
         booster.eval_train(ltr.lightgbm.feval("mrr", log=log))
     with pytest.raises(ltr.LtrValueError, match="this model has none yet"):
         empty.eval_set([(matrix, "train")], 0, feval=ltr.xgboost.custom_metric("mrr", log=log))
-    assert log.names == ()
+    assert log.data_names == ()

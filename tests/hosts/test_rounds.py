@@ -129,9 +129,16 @@ class LightGBM:
         return booster.add_valid(self.valid, "valid")
 
 
+def squares(scores: np.ndarray, train_set: lgb.Dataset) -> tuple[np.ndarray, np.ndarray]:
+    return scores - train_set.get_label(), np.ones_like(scores)
+
+
 @varied(
     plain={},
     xendcg={"objective": "rank_xendcg", "bagging_fraction": 0.6, "bagging_freq": 1},
+    poisson={"objective": "poisson"},
+    own={"objective": squares},
+    goss={"data_sample_strategy": "goss"},
     average={"objective": "regression", "boost_from_average": True},
     forest={"boosting": "rf", "bagging_freq": 1, "bagging_fraction": 0.6},
     linear={"objective": "regression", "linear_tree": True},
@@ -288,7 +295,7 @@ def test_rounds_of_the_folds_of_lightgbm(n_begun: int) -> None:
     host = LightGBM()
     begun = LightGBM().fit(n_begun) if n_begun else None
     found = lgb.cv(LGB, host.train_set, 3, nfold=2, feval=host.metric, init_model=begun, return_cvbooster=True)
-    for name, booster in zip(host.log.names, found["cvbooster"].boosters, strict=True):
+    for name, booster in zip(host.log.data_names, found["cvbooster"].boosters, strict=True):
         assert host.log.rounds(name).tolist() == list(range(n_begun, booster.current_iteration()))
         queries = host.log.qid(name)
         valid = np.isin(np.unique(TRAIN.qid, return_inverse=True)[1], queries)
@@ -422,7 +429,7 @@ def test_rounds_of_xgboost(training: Callable[[Path], Trained], tmp_path: Path) 
 def test_rounds_of_the_folds_of_xgboost() -> None:
     host = XGBoost()
     xgb.cv(XGB, host.train_set, 3, nfold=2, custom_metric=host.metric)
-    assert [host.log.rounds(name).tolist() for name in host.log.names] == [[0, 1, 2]] * 4
+    assert [host.log.rounds(name).tolist() for name in host.log.data_names] == [[0, 1, 2]] * 4
 
 
 # -- CatBoost ---------------------------------------------------------------------------------------------------------
@@ -489,7 +496,12 @@ def catboost_period_without_a_detector(folder: Path, **params: Any) -> Trained:
 
 @varied(plain={}, period_over_all={"metric_period": 20}, best={"use_best_model": True},
         min_trees={"use_best_model": True, "best_model_min_trees": 5},
-        yetirank={"loss_function": "YetiRank"})  # fmt: skip
+        yetirank={"loss_function": "YetiRank"},
+        ordered={"loss_function": "YetiRank", "boosting_type": "Ordered"},
+        pairs={"loss_function": "PairLogit"},
+        stochastic={"loss_function": "StochasticRank:metric=NDCG"},
+        lossguide={"grow_policy": "Lossguide"},
+        threads={"thread_count": 2})  # fmt: skip
 def catboost_trains(folder: Path, **params: Any) -> Trained:
     host = CatBoost()
     return host.trained(host.fit(6, **params), [0, 5] if "metric_period" in params else range(6))
@@ -655,7 +667,7 @@ def test_a_call_by_hand_does_not_say_the_round() -> None:
     other = XGBoost()
     with pytest.raises(ltr.LtrValueError, match=r"called by hand.*Call booster.eval_set\("):
         other.metric(scores, other.valid)
-    assert host.log.names == other.log.names == ()
+    assert host.log.data_names == other.log.data_names == ()
 
 
 def test_metrics_that_are_evaluated_in_different_rounds() -> None:

@@ -59,6 +59,7 @@ def refused(message: str, *data: Any, estimator: Any = None, options: Any = None
         refused("at least 2 queries.* Got 1", X, y, y * 0, options=STOPPING),
         refused("9 of 45 queries held out for early stopping.*undefined for all 9", X, y * 0, qid, options=STOPPING),
         refused("Got a LinearRegression.*rounds=None", estimator=LinearRegression(), options=STOPPING),
+        refused("min_delta must be a finite number", options=STOPPING | {"min_delta": -0.1}),
         refused("with boosting='dart'.*Use 'gbdt'", estimator=lgbm_ranker(boosting="dart"), options=STOPPING),
     ],
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,6 @@ import polars as pl
 import pytest
 import sklearn
 from folds import estimator_of, fit_by_hand, frame, lgbm_ranker, scattered
-from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA
 from sklearn.feature_selection import SelectFromModel, SelectKBest, f_regression
@@ -43,20 +41,6 @@ def by_hand(estimator: Any, **per_row: np.ndarray) -> np.ndarray:
 
 
 class TestTheModel:
-    @pytest.mark.parametrize("host", ["LGBMRanker", "XGBRanker", "CatBoostRanker", "Ridge"])
-    @pytest.mark.parametrize("weighted", [False, True])
-    @pytest.mark.parametrize("routing", [False, True])
-    def test_of_every_host(self, host: str, weighted: bool, routing: bool, weight: np.ndarray) -> None:
-        estimator, given = estimator_of(host), {"sample_weight": weight} if weighted else {}
-        expected = by_hand(estimator, **given)
-        with sklearn.config_context(enable_metadata_routing=routing):
-            made = clone(QueryRanker(make_pipeline(StandardScaler(), estimator)))
-            for inputs, ids in ((X, qid), (frame(X, qid), None), (pl.from_pandas(frame(X, qid)), None)):
-                np.testing.assert_allclose(made.fit(inputs, y, ids, **given).predict(inputs), expected, rtol=1e-6)
-            again = pickle.loads(pickle.dumps(made))
-            np.testing.assert_array_equal(again.predict(inputs), made.predict(inputs))
-        assert made.n_features_in_ == 6
-
     def test_fit_parameters_are_those_of_the_last_step(self) -> None:
         start = np.random.default_rng(1).random(len(y))
         expected = by_hand(lgbm_ranker(), init_score=start)

@@ -33,42 +33,37 @@ TABLES = {  # X with or without the queries, and where they are
 }
 
 
-class TestRows:
-    """Whatever holds them, the model is that of rows sorted by hand."""
-
-    @pytest.mark.parametrize("kind", TABLES)
-    def test_scattered(self, kind: str, weight: np.ndarray) -> None:
-        table, column = TABLES[kind]
-        expected = fit_by_hand(lgbm_ranker(), X, y, qid, sample_weight=weight).predict(X)
-        made = ranker(**column)
-        if column:
-            made.fit(table, pd.Series(y), sample_weight=weight.tolist())
-        else:
-            made.fit(table, y.tolist(), qid=qid.tolist(), sample_weight=weight)
-        np.testing.assert_array_equal(made.predict(table), expected)
-        assert made.n_features_in_ == 6
-        assert len(made.queries_) == 45
-        assert made.queries_[qid[0]] == ((qid == qid[0]).sum(), y[qid == qid[0]].sum())
+@pytest.mark.parametrize("kind", TABLES)
+def test_rows_of_any_kind_are_those_sorted_by_hand(kind: str, weight: np.ndarray) -> None:
+    table, column = TABLES[kind]
+    expected = fit_by_hand(lgbm_ranker(), X, y, qid, sample_weight=weight).predict(X)
+    made = ranker(**column)
+    if column:
+        made.fit(table, pd.Series(y), sample_weight=weight.tolist())
+    else:
+        made.fit(table, y.tolist(), qid=qid.tolist(), sample_weight=weight)
+    np.testing.assert_array_equal(made.predict(table), expected)
+    assert made.n_features_in_ == 6
+    assert len(made.queries_) == 45
+    assert made.queries_[qid[0]] == ((qid == qid[0]).sum(), y[qid == qid[0]].sum())
 
 
-class TestScore:
-    def test_it_is_the_mean_of_the_metric(self, weight: np.ndarray) -> None:
-        fitted = ranker(metric=ltr.ERR(k=5)).fit(frame(X, qid), y)
-        predicted = fitted.predict(frame(X, qid))
-        assert fitted.score(frame(X, qid), y) == ltr.evaluate(y, predicted, qid=qid, metrics="err@5")["err@5"]
-        weighted = ltr.evaluate(y, predicted, qid=qid, metrics="err@5", sample_weight=weight)["err@5"]
-        assert fitted.score(frame(X, qid), y, qid, weight) == weighted
+def test_the_score_is_the_mean_of_the_metric(weight: np.ndarray) -> None:
+    fitted = ranker(metric=ltr.ERR(k=5)).fit(frame(X, qid), y)
+    predicted = fitted.predict(frame(X, qid))
+    assert fitted.score(frame(X, qid), y) == ltr.evaluate(y, predicted, qid=qid, metrics="err@5")["err@5"]
+    weighted = ltr.evaluate(y, predicted, qid=qid, metrics="err@5", sample_weight=weight)["err@5"]
+    assert fitted.score(frame(X, qid), y, qid, weight) == weighted
 
 
-class TestConventions:
-    def test_tags_are_those_of_the_estimator(self) -> None:
-        utils = pytest.importorskip("sklearn", minversion="1.6", reason="scikit-learn before 1.6 has other tags").utils
-        boosted, linear = utils.get_tags(ranker()), utils.get_tags(QueryRanker(LinearRegression()))
-        assert (boosted.input_tags.allow_nan, linear.input_tags.allow_nan) == (True, False)
-        assert (boosted.input_tags.sparse, boosted.target_tags.required) == (True, True)
-        assert is_regressor(QueryRanker(LinearRegression()))
-        assert not is_regressor(ranker())
-        utils.get_tags(QueryRanker())  # of nothing yet
+def test_tags_are_those_of_the_estimator() -> None:
+    utils = pytest.importorskip("sklearn", minversion="1.6", reason="scikit-learn before 1.6 has other tags").utils
+    boosted, linear = utils.get_tags(ranker()), utils.get_tags(QueryRanker(LinearRegression()))
+    assert (boosted.input_tags.allow_nan, linear.input_tags.allow_nan) == (True, False)
+    assert (boosted.input_tags.sparse, boosted.target_tags.required) == (True, True)
+    assert is_regressor(QueryRanker(LinearRegression()))
+    assert not is_regressor(ranker())
+    utils.get_tags(QueryRanker())  # of nothing yet
 
 
 @pytest.fixture(scope="module")

@@ -67,11 +67,11 @@ def by_hand(estimator: Any, weights: dict[str, np.ndarray], piped: bool) -> np.n
     [
         ("grid", "LGBMRanker", "routed", 2, True, True),
         ("grid", "LGBMRanker", "qid", 2, True, False),
-        ("grid", "XGBRanker", "routed", 1, False, True),
+        ("grid", "XGBRanker", "routed", 1, True, True),
         ("grid", "XGBRanker", "list", 2, False, False),
         ("grid", "CatBoostRanker", "qid", 1, True, False),
         ("grid", "Ridge", "routed", 2, True, True),
-        ("randomized", "LGBMRanker", "polars", 1, False, False),
+        ("randomized", "LGBMRanker", "polars", 1, True, False),
         ("halving", "LGBMRanker", "routed", 1, False, False),
         ("halving", "LGBMRanker", "qid", 2, False, False),
     ],

@@ -10,7 +10,7 @@ import pytest
 import xgboost as xgb
 from lightgbm_fit import validation_sets
 from test_host_contract import LINEAR, PLAIN, STEPS
-from trainings import LIGHTGBM, TRAININGS, XGBOOST, Case, Run, matrix
+from trainings import LIGHTGBM, TRAININGS, XGBOOST, Case, Part, Run, matrix
 
 import ltr_metrics as ltr
 from ltr_metrics import lightgbm as ours_for_lightgbm
@@ -120,8 +120,9 @@ def test_the_hosts_own_metric_is_found_by_its_name(name: str) -> None:
 def test_what_is_not_evaluated(name: str, watched: Any, message: str) -> None:
     with pytest.raises(ltr.LtrValueError, match=message):
         stopped(name, watched, ["mrr", "err@3"], {"names": {"err@3": "gain"}})
-    with pytest.raises(ltr.LtrValueError, match="nvention"):
-        STOPPING[name]("gain", PATIENCE, convention="terc_eval")
+    for options, message in (({"convention": "terc_eval"}, "nvention"), ({"min_delta": np.nan}, "^min_delta must be")):
+        with pytest.raises(ltr.LtrValueError, match=message):
+            STOPPING[name]("gain", PATIENCE, **options)
 
 
 def test_a_metric_that_is_logged_twice() -> None:
@@ -142,23 +143,48 @@ def test_a_metric_that_is_logged_twice() -> None:
 
 # -- the data set -----------------------------------------------------------------------------------------------------
 
-SETS = pytest.mark.parametrize("watched", ["own", "one", "other"])
 SHORT = VALID._replace(**{key: getattr(VALID, key)[: len(VALID.y) // 2] for key in ("X", "y", "qid")})
+SETS = [("one", VALID), ("own", TRAIN), ("other", SHORT)]
 
 
-@SETS
-def test_one_set_of_several_the_training_set_included(watched: str) -> None:
-    data = lgb.Dataset(TRAIN.X, TRAIN.y, group=TRAIN.group)
-    others = [lgb.Dataset(part.X, part.y, group=part.group, reference=data) for part in (VALID, SHORT)]
-    history: dict[str, Any] = {}
-    stop = ours_for_lightgbm.early_stopping("ndcg@10", PATIENCE, data_name=watched)
+def trained_on(sets: list[tuple[str, Part]], stop: Any, metric: Any) -> tuple[lgb.Booster, dict[str, Any]]:
+    data, history = lgb.Dataset(TRAIN.X, TRAIN.y, group=TRAIN.group), {}
+    given = [
+        data if part is TRAIN else lgb.Dataset(part.X, part.y, group=part.group, reference=data) for _, part in sets
+    ]
     booster = lgb.train(
-        LIGHTGBM | {"metric": "None", "num_leaves": 3}, data, 200, [others[0], data, others[1]], ["one", "own", "other"],
-        feval=feval(["mrr", "ndcg@10"], names="slug"), callbacks=[stop, lgb.record_evaluation(history)],
+        LIGHTGBM | {"metric": "None", "num_leaves": 3}, data, 200, given, [name for name, _ in sets], feval=metric,
+        callbacks=[stop, lgb.record_evaluation(history)],
     )  # fmt: skip
-    values = history[watched]["ndcg_exp_at_10"]
-    assert booster.best_iteration == int(np.argmax(values)) + 1 == len(values) - PATIENCE < 190
-    assert set(booster.best_score) == {"own", "one", "other"}
+    return booster, history
+
+
+@pytest.mark.parametrize(
+    ("sets", "watched"), [*[(SETS, watched) for watched, _ in SETS], ([("training", TRAIN)], "training")]
+)
+def test_one_set_the_training_set_included(sets: list[tuple[str, Part]], watched: str) -> None:
+    stop = ours_for_lightgbm.early_stopping("ndcg@10", PATIENCE, data_name=watched if len(sets) > 1 else None)
+    for _ in range(2):  # a callback serves several trainings
+        booster, history = trained_on(sets, stop, feval(["mrr", "ndcg@10"], names="slug"))
+        values, best = history[watched]["ndcg_exp_at_10"], booster.best_iteration
+        assert best == int(np.argmax(values)) + 1 == len(values) - PATIENCE < 190
+        scores = {name: {metric: logged[best - 1] for metric, logged in of.items()} for name, of in history.items()}
+        assert booster.best_score == scores
+
+
+@pytest.mark.parametrize(
+    ("sets", "metric", "watched", "data_name", "message"),
+    [
+        (SETS, feval("mrr"), "mrr", None, "Several data sets have mrr.*of one, other"),
+        (SETS, feval("mrr"), "mrr", "test", "mrr of 'test', which is not evaluated.*mrr of one"),
+        (SETS, feval("mrr"), "map", "one", "map of 'one', which is not evaluated"),
+        ([("v", VALID), ("v", SHORT)], feval("mrr"), "mrr", "v", "Several data sets have mrr.*of v, v"),
+        (SETS, None, "map", None, "here: no metric on any validation set. Pass the metric to feval"),
+    ],
+)
+def test_sets_that_cannot_be_watched(sets: Any, metric: Any, watched: str, data_name: Any, message: str) -> None:
+    with pytest.raises(ltr.LtrValueError, match=message):
+        trained_on(sets, ours_for_lightgbm.early_stopping(watched, PATIENCE, data_name=data_name), metric)
 
 
 @pytest.mark.parametrize("watched", ["own", "one"])
@@ -172,24 +198,6 @@ def test_the_training_set_of_an_estimator(watched: str) -> None:
     )  # fmt: skip
     values = ranker.evals_result_[watched]["gain"]
     assert ranker.best_iteration_ == int(np.argmax(values)) + 1 == len(values) - PATIENCE < 190
-
-
-def test_the_training_set_alone() -> None:
-    data, history = lgb.Dataset(TRAIN.X, TRAIN.y, group=TRAIN.group), {}
-    booster = lgb.train(
-        LIGHTGBM | {"metric": "None", "num_leaves": 3}, data, 200, [data], feval=feval("ndcg@10"),
-        callbacks=[ours_for_lightgbm.early_stopping("ndcg@10", PATIENCE), lgb.record_evaluation(history)],
-    )  # fmt: skip
-    values = history["training"]["ndcg@10"]
-    assert booster.best_iteration == int(np.argmax(values)) + 1 == len(values) - PATIENCE < 190
-
-
-def test_two_sets_of_one_name_cannot_be_told_apart() -> None:
-    data = lgb.Dataset(TRAIN.X, TRAIN.y, group=TRAIN.group)
-    others = [lgb.Dataset(part.X, part.y, group=part.group, reference=data) for part in (VALID, SHORT)]
-    stop = ours_for_lightgbm.early_stopping("mrr", PATIENCE, data_name="v")
-    with pytest.raises(ltr.LtrValueError, match="Several data sets have mrr.*of v, v"):
-        lgb.train(LIGHTGBM, data, 9, others, ["v", "v"], feval=feval("mrr"), callbacks=[stop])
 
 
 @pytest.mark.parametrize("data_name", [None, "valid", "train"])

@@ -84,15 +84,25 @@ def refused(outcome: list[Any], *texts: str) -> None:
 
 @pytest.mark.parametrize("n_workers", [1, 2, 3])
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("options", [{}, {"ties": "worst"}, {"no_relevant": 0}, {"convention": "xgboost"}], ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"ties": "worst"},
+        {"no_relevant": 0},
+        {"convention": "xgboost", "metrics": ["ndcg@10", "ndcg_lin"]},
+        {"metrics": ["pair_accuracy(average=micro)"]},
+    ],
+    ids=str,
+)
 def test_all_get_the_mean_over_all(n_workers: int, weighted: bool, options: dict[str, Any]) -> None:
     """Worker 0 has no query with a relevant document, and the last one has no rows."""
     y = np.where(QID % n_workers == 0, 0, Y) if n_workers > 1 else Y
     weight = np.repeat(np.random.default_rng(0).random(20) + 0.1, ltr.qid_to_group(QID)) if weighted else None
     shares = [part(QID % n_workers == rank, y, weight=weight) for rank in range(n_workers)]
-    metrics = ["ndcg@10", "ndcg_lin"] if "convention" in options else METRICS
-    outcome = on_workers(*shares, Part, metrics=metrics, rounds=2, names="canonical", **options)
-    whole = ltr.evaluate(y, SCORES, qid=QID, sample_weight=weight, metrics=metrics, **options).mean
+    options = {"metrics": METRICS} | options
+    outcome = on_workers(*shares, Part, rounds=2, names="canonical", **options)
+    whole = ltr.evaluate(y, SCORES, qid=QID, sample_weight=weight, **options).mean
     assert all(one == outcome[0] for one in outcome)
     assert outcome[0] == pytest.approx(dict(whole), rel=1e-14)
 

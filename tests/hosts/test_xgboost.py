@@ -117,21 +117,22 @@ def test_the_monitor_takes_what_xgboost_takes(kind: str) -> None:
         )
 
 
-class Rows(xgb.DataIter):
-    """All rows of a part, as one batch."""
+class Batches(xgb.DataIter):
+    """Rows in batches of a size, whatever their queries."""
 
-    def __init__(self, X: Any, part: Part) -> None:
-        self.given, self.is_done = {"data": X, "label": part.y, "qid": part.qid}, False
+    def __init__(self, X: Any, part: Part, size: int) -> None:
         super().__init__()
+        self.columns, self.size, self.start = {"data": X, "label": part.y, "qid": part.qid}, size, 0
 
     def reset(self) -> None:
-        self.is_done = False
+        self.start = 0
 
     def next(self, input_data: Any) -> bool:
-        if not self.is_done:
-            input_data(**self.given)
-        is_done, self.is_done = self.is_done, True
-        return not is_done
+        batch = {name: column[self.start : self.start + self.size] for name, column in self.columns.items()}
+        self.start += self.size
+        if len(batch["qid"]):
+            input_data(**batch)
+        return len(batch["qid"]) > 0
 
 
 READERS = {  # of X with -99 for a missing value, and of options to read it
@@ -139,7 +140,7 @@ READERS = {  # of X with -99 for a missing value, and of options to read it
     "QuantileDMatrix": lambda X, part, **options: xgb.QuantileDMatrix(
         X, part.y, qid=part.qid, missing=-99.0, **options
     ),
-    "batches": lambda X, part, **options: xgb.DMatrix(Rows(X, part), missing=-99.0),
+    "batches": lambda X, part, **options: xgb.DMatrix(Batches(X, part, len(X)), missing=-99.0),
 }
 SETTINGS: list[dict[str, Any]] = [
     {}, {"tree_method": "exact"}, {"max_bin": 4}, {"booster": "dart", "rate_drop": 0.5}, {"num_parallel_tree": 2},
@@ -219,37 +220,20 @@ def test_several_monitors_and_early_stopping_by_one(order: tuple[int, ...]) -> N
     assert clone(model).callbacks[order.index(0)].queries is callbacks[0].queries  # data are not copied
 
 
-def test_early_stopping_serves_several_trainings_and_continued_models() -> None:
+def test_early_stopping_serves_several_trainings() -> None:
     stopper = early_stopping("mrr", 5, min_delta=1e-4, save_best=True)
     boosters = [train(custom_metric("mrr"), [stopper], 60, [(matrix(VALID), name)])[0] for name in ("one", "two")]
     assert boosters[0].best_iteration == boosters[1].best_iteration == boosters[0].num_boosted_rounds() - 1 < 59
-    begun, _ = train(rounds=3)
-    seen = Predictions(VALID.X)
-    booster = xgb.train(PARAMS, matrix(TRAIN), 20, evals=[(matrix(VALID), "v")], custom_metric=custom_metric("mrr"),
-                        xgb_model=begun, callbacks=[seen, early_stopping("mrr", 30)], verbose_eval=False)  # fmt: skip
-    scanned = np.round([VALID.evaluate(score, "mrr")["mrr"] for score in seen.rounds], 6)
-    assert booster.best_iteration == 3 + int(np.argmax(scanned))
 
 
-@pytest.mark.parametrize("convention", ["trec_eval", "gdeval"])
-def test_early_stopping_on_a_convention_that_breaks_ties_by_document(convention: str) -> None:
-    """The stopper ranks nothing, so that it needs no tie policy."""
-    metric, stopper = custom_metric("ndcg@10", convention=convention, ties="mean"), early_stopping
-    booster, history = train(metric, [stopper("ndcg@10", 2, convention=convention)], 20)
-    assert booster.best_iteration == int(np.argmax(next(iter(history["v"].values()))))
-
-
-def test_cv_stops_early_and_keeps_queries_whole() -> None:
+def test_cv_keeps_queries_whole() -> None:
     log = ltr.PerQueryLog()
     metric = custom_metric(["mrr", "err@10"], names="slug", log=log)
     plain = xgb.cv(PARAMS, matrix(TRAIN), 20, nfold=3, custom_metric=metric, as_pandas=False)
-    tests = [name for i, name in enumerate(log.names) if i % 2 == 1]  # training and test part of each fold
+    tests = [name for i, name in enumerate(log.data_names) if i % 2 == 1]  # training and test part of each fold
     assert sum(len(log.qid(name)) for name in tests) == len(TRAIN.group)
     expected = np.mean([np.nanmean(log.values(name, "mrr")[-1]) for name in tests])
     assert plain["test-mrr-mean"][-1] == pytest.approx(expected, abs=5.1e-7)
-    stopped = xgb.cv(PARAMS, matrix(TRAIN), 20, nfold=3, custom_metric=custom_metric(["mrr", "err@10"], names="slug"),
-                     as_pandas=False, callbacks=[early_stopping("err@10", 4)])["test-err_at_10-mean"]  # fmt: skip
-    assert len(stopped) == int(np.argmax(plain["test-err_at_10-mean"][: len(stopped) + 4])) + 1
 
 
 def test_cv_refuses_folds_and_cross_validate_takes_them() -> None:
@@ -265,27 +249,9 @@ def test_cv_refuses_folds_and_cross_validate_takes_them() -> None:
         assert score == held_out.evaluate(model.predict(held_out.X), "mrr")["mrr"]
 
 
-class Batches(xgb.DataIter):
-    """The rows in batches of 10, whatever their queries."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.start = 0
-
-    def reset(self) -> None:
-        self.start = 0
-
-    def next(self, input_data: Any) -> bool:
-        rows = slice(self.start, self.start + 10)
-        self.start += 10
-        if len(TRAIN.y[rows]):
-            input_data(data=TRAIN.X[rows], label=TRAIN.y[rows], qid=TRAIN.qid[rows])
-        return len(TRAIN.y[rows]) > 0
-
-
 def test_batches_of_an_iterator_that_cut_queries_are_seen_by_a_monitor_alone() -> None:
     """XGBoost takes each part of a query for a query, and keeps no ids by which a metric could find them."""
-    data = xgb.QuantileDMatrix(Batches())
+    data = xgb.QuantileDMatrix(Batches(TRAIN.X, TRAIN, 10))
     parts = np.diff(data.get_uint_info("group_ptr"))
     assert len(parts) > len(TRAIN.group)
     history: dict[str, Any] = {}

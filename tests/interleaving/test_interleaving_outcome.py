@@ -77,7 +77,7 @@ def test_wins_and_errors_are_a_plain_loop(data: st.DataObject, n_rankers: int, n
 
 
 def test_credit_that_is_one_but_for_rounding_is_tied() -> None:
-    outcome = outcome_of([[0.1, 0.2, 0.3, 1 / 3, 1 / 3, 1 / 3, 0.0], [0.3, 0.1, 0.2, 0.0, 0.0, 0.0, 1.0]])
+    outcome = outcome_of([[1 / 3, 1 / 3, 1 / 3, 0.0, 0.1, 0.2, 0.0], [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.3]])
     assert outcome.error(truth={"a": 0, "b": 0}, by="credit") == 0
     assert outcome.to_pandas()["credit_difference"].item() == 0
     third = 1 / 3  # offline means, too
@@ -154,13 +154,9 @@ def test_undefined_statistics_are_nan() -> None:
 # -- clusters ---------------------------------------------------------------------------------------------------------
 
 
-def credits_of(seed: int, n: int) -> np.ndarray:
-    return np.random.default_rng(seed).integers(0, 3, (2, n)).astype(np.float64)
-
-
 def test_clusters_against_enumeration_and_formulas() -> None:
     cluster = np.random.default_rng(1).permutation(np.repeat(np.arange(6), [1, 2, 3, 4, 5, 6]))
-    credit = credits_of(1, len(cluster))
+    credit = np.random.default_rng(1).integers(0, 3, (2, len(cluster)))
     difference = credit[0] - credit[1]
     row = pair(credit, [f"user {one}" for one in cluster], 0.9)
     lead = np.bincount(cluster, weights=np.sign(difference))

@@ -30,20 +30,18 @@ def test_make_ranking_has_the_shape_of_real_data() -> None:
 
 
 def test_make_ranking_is_reproducible_and_takes_a_generator() -> None:
-    for a, b in zip(
-        ltr.make_ranking(30, random_state=5), ltr.make_ranking(30, random_state=np.random.default_rng(5)), strict=True
-    ):
+    for a, b in zip(*(ltr.make_ranking(30, random_state=seed) for seed in (5, np.random.default_rng(5))), strict=True):
         np.testing.assert_array_equal(a, b)
     assert not np.array_equal(ltr.make_ranking(30, random_state=1)[1], ltr.make_ranking(30, random_state=2)[1])
 
 
 @pytest.mark.parametrize(
-    "bad",
-    [{"n_queries": 0}, {"n_queries": 2.5}, {"n_features": 2}, {"documents": 0}, {"no_relevant": 1.5}, {"noise": -1}],
+    ("name", "value"),
+    [("n_queries", 0), ("n_queries", 2.5), ("n_features", 2), ("documents", 0), ("no_relevant", 1.5), ("noise", -1)],
 )
-def test_make_ranking_refuses(bad: dict) -> None:
-    with pytest.raises(ltr.LtrValueError, match=f"{next(iter(bad))} must"):
-        ltr.make_ranking(**bad)
+def test_make_ranking_refuses(name: str, value: float) -> None:
+    with pytest.raises(ltr.LtrValueError, match=f"{name} must"):
+        ltr.make_ranking(**{name: value})
 
 
 @given(st.lists(st.integers(1, 9), max_size=20))
@@ -62,9 +60,8 @@ def test_split_by_whole_queries() -> None:
     X, y, qid = ltr.make_ranking(50, random_state=0)
     order = np.random.default_rng(0).permutation(len(y))
     frame, labels, ids = pd.DataFrame(X[order]), pd.Series(y[order]), qid[order].astype(str)
-    train_X, test_X, _train_y, test_y, train_qid, test_qid = ltr.train_test_split(
-        frame, labels, ids, test_size=0.3, random_state=1
-    )
+    options = {"test_size": 0.3, "random_state": 1}
+    train_X, test_X, _train_y, test_y, train_qid, test_qid = ltr.train_test_split(frame, labels, ids, **options)
     assert len(set(test_qid)) == 15
     assert not set(test_qid) & set(train_qid)
     assert set(test_qid) | set(train_qid) == set(ids)
@@ -73,9 +70,7 @@ def test_split_by_whole_queries() -> None:
     assert (np.diff(train_X.index) > 0).all()  # rows keep their order
     np.testing.assert_array_equal(labels[test_X.index], test_y)
     np.testing.assert_array_equal(ids[train_X.index], train_qid)
-    again = ltr.train_test_split(
-        sparse.csr_matrix(X[order]), y[order].tolist(), ids.tolist(), test_size=0.3, random_state=1
-    )
+    again = ltr.train_test_split(sparse.csr_matrix(X[order]), y[order].tolist(), ids.tolist(), **options)
     np.testing.assert_array_equal(again[0].toarray(), train_X)
     np.testing.assert_array_equal(again[3], test_y)
     assert len(set(ltr.train_test_split(X, y, qid, test_size=0.001, random_state=0)[5])) == 1

@@ -88,12 +88,8 @@ def test_ids_of_letor_are_numbers_only_if_all_are_written_as_such(tmp_path: Path
 
 def test_columns_by_name(tmp_path: Path) -> None:
     data = read_letor(write(tmp_path, GOOD))
-    assert [data[name].tolist() for name in ("qid", "label", "docid", "3")] == [
-        [7, 7, 10],
-        [2, 0, 1.5],
-        ["GX1", "GX2", "GX3"],
-        [-1e-3, 0, 3],
-    ]
+    columns = {"qid": [7, 7, 10], "label": [2, 0, 1.5], "docid": ["GX1", "GX2", "GX3"], "3": [-1e-3, 0, 3]}
+    assert {name: data[name].tolist() for name in columns} == columns
     assert read_letor(write(tmp_path, "1 qid:a 0:1 2:3\n"), zero_based=True)["2"].tolist() == [3]
     for name in ("0", "4", "-1", "bm25"):
         with pytest.raises(ltr.LtrKeyError, match=rf"no feature '{name}'.* the features 1 to 3.*n_features"):
@@ -107,29 +103,24 @@ def test_scores_join_by_ids(tmp_path: Path) -> None:
     assert read_scores(path, on=on).tolist() == read_scores(path, on=on, column="s").tolist() == [-2, 0.5, 1.5]
     with pytest.warns(ltr.LtrWarning, match="2 of 3 scores in .*old.csv are ignored, because the data lack"):
         assert read_scores(path, on={"docid": ["B"], "qid": ["7"]}).tolist() == [1.5]
-    wrong: dict[str, tuple[str, Any]] = {
-        "no score for 2 of 3 rows of the data, the first for qid '7', docid 'A' at row 0": (
-            "qid,s,docid\n8,0.5,A\n",
-            on,
-        ),
-        "two scores for qid '8', docid 'A', at rows 0 and 1": ("qid,s,docid\n8,0.5,A\n8,1,A\n", on),
-        "old.csv has no column 'docid'": ("qid,s\n8,0.5\n", on),
-        "It has none. Name the one to read: column=": ("qid,docid\n8,A\n", on),
-        "must have a value of qid in every row": ("qid,s,docid\n,0.5,A\n", on),
-        "must be numbers": ("qid,s,docid\n8,x,A\n7,1,A\n7,2,B\n", on),
+    wrong = {
+        "no score for 2 of 3 rows of the data, the first for qid '7', docid 'A' at row 0": "qid,s,docid\n8,0.5,A\n",
+        "two scores for qid '8', docid 'A', at rows 0 and 1": "qid,s,docid\n8,0.5,A\n8,1,A\n",
+        "old.csv has no column 'docid'": "qid,s\n8,0.5\n",
+        "It has none. Name the one to read: column=": "qid,docid\n8,A\n",
+        "must have a value of qid in every row": "qid,s,docid\n,0.5,A\n",
+        "must be numbers": "qid,s,docid\n8,x,A\n7,1,A\n7,2,B\n",
     }
-    for message, (text, ids) in wrong.items():
+    for message, text in wrong.items():
         path.write_text(text)
         with pytest.raises(ltr.LtrError, match=message):
-            read_scores(path, on=ids)
+            read_scores(path, on=on)
 
 
 def test_blocks_of_lines_are_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = [f"{i % 3} qid:{i // 4} {1 + i % 5}:{i} # docid = D{i}" for i in range(500)]
-    path, bad = (
-        write(tmp_path, "\n".join([*lines, "1 qid:x 1:1"])),
-        write(tmp_path, "\n".join([*lines, "0 qid:1 oops"]), "bad"),
-    )
+    path = write(tmp_path, "\n".join([*lines, "1 qid:x 1:1"]))
+    bad = write(tmp_path, "\n".join([*lines, "0 qid:1 oops"]), "bad")
     whole = read_letor(path)
     monkeypatch.setattr(files, "BYTES_AT_ONCE", 100)
     pieces = read_letor(path)
@@ -164,10 +155,9 @@ def test_sizes_beside_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         ("999999999999999999\n" * 10, r"a.txt add up to 10{19}, but it has 3 documents"),
     ):
         write(tmp_path, sizes, "a.txt.query")
-        with pytest.raises(ltr.LtrValueError, match=message):
-            read_letor(a)
-        with pytest.raises(ltr.LtrValueError, match=message):
-            ltr.evaluate_batches(letor_batches(a), scores={"first": "1"}, metrics=["mrr"])
+        for read in (read_letor, lambda path: list(letor_batches(path))):
+            with pytest.raises(ltr.LtrValueError, match=message):
+                read(a)
 
 
 FORM = "a line must have the form 'grade qid:7 1:0.25 2:0.5'"
@@ -209,9 +199,8 @@ def test_what_is_no_letor_is_refused(tmp_path: Path, case: str, n_bytes: int, mo
 
 
 def test_other_errors_of_letor(tmp_path: Path) -> None:
-    with pytest.raises(
-        ltr.LtrValueError, match=f"data.txt:1: {FORM}, with different feature numbers from 1 to 2, unless n_features"
-    ):
+    message = f"data.txt:1: {FORM}, with different feature numbers from 1 to 2, unless n_features"
+    with pytest.raises(ltr.LtrValueError, match=message):
         read_letor(write(tmp_path, GOOD), n_features=2)
     with pytest.raises(ltr.LtrValueError, match="at least one file"):
         read_letor([])
@@ -278,41 +267,21 @@ def test_csv_as_it_is_written(tmp_path: Path) -> None:
 
 
 BAD_TABLES: dict[str, tuple[str, str, str]] = {
-    "column": (
-        "a.csv",
-        "qid,lable,s\n1,0,1\n",
-        r"a.csv has no column 'label'. Did you mean 'lable'\? It has qid, lable",
-    ),
+    "column": ("a.csv", "qid,lable,s\n1,0,1\n", r"a.csv has no column 'label'. Did you mean 'lable'\? It has qid, lable"),
     "no bytes": ("a.csv", "", r"a.csv is damaged, cut off or not what its name says"),
     "empty id": ("a.csv", "qid,label\n1,0\n,1\n", r"a.csv must have a value of qid in every row. It is empty at row 1"),
     "two columns": ("a.csv", "qid,label,label\n1,0,1\n", r"a.csv has 2 columns named 'label'"),
     "integers": ("a.csv", f"qid,label\n1,0.5\n1,{2**53 + 1}\n", r"label must not hold integers beyond 2\*\*53.* row 1"),
-    "long line": (
-        "a.csv",
-        "qid,label\n1,0\n\n1,0,5\n",
-        r"a.csv:4: a line must have as many fields as the header, 2. It has 3: '1, 0, 5'",
-    ),
-    "short line": (
-        "a.tsv",
-        "qid\tlabel\n1\t0\n1\n",
-        r"a.tsv:3: a line must have as many fields as the header, 2. It has 1",
-    ),
-    "semicolons": (
-        "a.csv",
-        "qid;label;s\n1;0;5\n",
-        r"a.csv must have ',' between its columns, .* header is 'qid;label;s'",
-    ),
-    "decimal commas": (
-        "a.csv",
-        "qid;label;s\n1;0;0,5\n",
-        r"a.csv must have ',' between its columns, .* numbers with a point",
-    ),
+    "long line": ("a.csv", "qid,label\n1,0\n\n1,0,5\n", r"a.csv:4: a line must have as many fields as the header, 2. It has 3: '1, 0, 5'"),
+    "short line": ("a.tsv", "qid\tlabel\n1\t0\n1\n", r"a.tsv:3: a line must have as many fields as the header, 2. It has 1"),
+    "semicolons": ("a.csv", "qid;label;s\n1;0;5\n", r"a.csv must have ',' between its columns, .* header is 'qid;label;s'"),
+    "decimal commas": ("a.csv", "qid;label;s\n1;0;0,5\n", r"a.csv must have ',' between its columns, .* numbers with a point"),
     "commas": ("a.tsv", "qid,label\n1,0\n", r"a.tsv must have '\\t' between its columns, .* header is 'qid,label'"),
     "no Parquet": ("a.parquet", "qid,label\n1,0,5\n", r"a.parquet is damaged"),
     "no Arrow": ("a.feather", "qid,label\n1,0,5\n", r"a.feather is damaged"),
     "no gzip": ("a.csv.gz", "qid,label\n1,0\n", r"a.csv.gz is damaged"),
     "name": ("a.xlsx", "x", r"must end in .parquet, .arrow|cannot be read in batches"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", BAD_TABLES)
@@ -413,9 +382,8 @@ def test_an_id_is_the_same_in_files_with_other_types(tmp_path: Path, ids: tuple[
     FRAME.assign(qid=[7, 8, 9], user=[7, 8, 9]).to_csv(paths[2], index=False)
     for some in (paths[:2], paths):
         rows = read_table(some, text=["user"])
-        expected = [
-            one if isinstance(one, str) else str(int(one)) for file in (*ids, [7, 8, 9])[: len(some)] for one in file
-        ]
+        files_of_ids = (*ids, [7, 8, 9])[: len(some)]
+        expected = [one if isinstance(one, str) else str(int(one)) for of_file in files_of_ids for one in of_file]
         assert rows["qid"].tolist() == rows["user"].tolist() == expected
 
 
@@ -429,11 +397,9 @@ def test_the_line_and_the_cell_that_is_no_number_are_named(tmp_path: Path) -> No
         for scores in (rows["s"], np.array(rows["s"].tolist(), np.str_), rows["s"].tolist()):
             with pytest.raises(ltr.LtrTypeError, match=rf"y_score must be numbers .* got '(NA|{cell})' at row [12]"):
                 ltr.evaluate(rows["label"], scores, qid=rows["qid"])
-        ids = {"qid": ["7"], "label": [1]}
-        with pytest.raises(
-            ltr.LtrTypeError, match=rf"scores of .*a.csv must be numbers .* got '{cell}' at row 0.{hint}"
-        ):
-            read_scores(write(tmp_path, f'qid,s\n7,"{cell}"\n', "a.csv"), on={"qid": ids["qid"]})
+        message = rf"scores of .*a.csv must be numbers .* got '{cell}' at row 0.{hint}"
+        with pytest.raises(ltr.LtrTypeError, match=message):
+            read_scores(write(tmp_path, f'qid,s\n7,"{cell}"\n', "a.csv"), on={"qid": ["7"]})
     with pytest.raises(ltr.LtrTypeError, match=r"y_true must be numbers .* got '1' at row 0\. Convert the column"):
         ltr.evaluate(["1", "0"], [1, 2], group=[2])
 
@@ -470,9 +436,8 @@ def test_a_file_that_is_something_else_than_text_is_named_as_such(tmp_path: Path
     [("a.txt", "qid,label,s\n7,1,0.5\n"), ("a.tab", "qid\tlabel\n7\t1\n"), ("a.jsonl", '{"qid": 7, "label": 1}\n')],
 )
 def test_a_table_that_is_read_as_letor_is_told_which_names_tables_have(tmp_path: Path, name: str, text: str) -> None:
-    with pytest.raises(
-        ltr.LtrValueError, match=rf"{name}:1: {FORM}.* The name of a table must end in .parquet, .arrow"
-    ):
+    message = rf"{name}:1: {FORM}.* The name of a table must end in .parquet, .arrow"
+    with pytest.raises(ltr.LtrValueError, match=message):
         read_letor(write(tmp_path, text, name))
     with pytest.raises(ltr.LtrValueError, match=r"data.txt:1: .* Got 1 qid:1 1:x$"):
         read_letor(write(tmp_path, "1 qid:1 1:x\n"))
@@ -492,10 +457,14 @@ def test_out_of_memory_is_no_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 @needs_posix("names that are not text")
 def test_a_name_that_cannot_be_spelled_is_no_damage(tmp_path: Path) -> None:
-    path = tmp_path / "caf\udce9.csv"  # a byte that is not UTF-8
-    path.write_text("qid,label\n1,1\n")
-    for read in (read_table, lambda path: list(table_batches(path, numbers=["label"])), ltr.load_result):
-        with pytest.raises(ltr.LtrValueError, match=r"name of .*caf\\udce9.csv has characters that utf-8 cannot spell"):
+    readers = {
+        read_table: "csv",
+        lambda path: list(table_batches(path, numbers=["label"])): "csv",
+        ltr.load_result: "pq",
+    }
+    for read, ending in readers.items():
+        path = write(tmp_path, "qid,label\n1,1\n", f"caf\udce9.{ending}")  # a byte that is not UTF-8
+        with pytest.raises(ltr.LtrValueError, match=r"name of .*caf\\udce9\..* has characters that utf-8 cannot spell"):
             read(path)
 
 
@@ -546,10 +515,7 @@ def test_what_is_no_scores_is_refused(tmp_path: Path, text: str) -> None:
 def test_npy_that_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.npy"
     for array, message in (
-        (
-            np.zeros((3, 1)),
-            r"The scores of .*a.npy must be one-dimensional.* Save one column: numpy.save\(file, scores\[:",
-        ),
+        (np.zeros((3, 1)), r"scores of .*a.npy must be one-dimensional.* Save one column: numpy.save\(file, scores\[:"),
         (np.array(["a"]), r"The scores of .*a.npy must be numbers"),
         (np.array([2**53 + 1]), r"a.npy must not hold integers beyond 2\*\*53"),
         (np.zeros(0), r"a.npy has no score"),

@@ -93,9 +93,8 @@ def test_scattered_topics_are_put_together(tmp_path: Path) -> None:
 
 
 def test_many_small_reads_are_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = "".join(
-        f"{i % 7} Q0 D{i * i} {i} {i / 8} t\n" + "# nothing but comments for a while\n" * 9 for i in range(300)
-    )
+    comments = "# nothing but comments for a while\n" * 9
+    run = "".join(f"{i % 7} Q0 D{i * i} {i} {i / 8} t\n{comments}" for i in range(300))
     qrels = "".join(f"{i % 7} 0 D{i * i} {i % 3}\n" for i in range(0, 400, 3))
     whole = read(tmp_path, qrels, run)
     assert len(whole.qid) == 300 + 34
@@ -121,17 +120,11 @@ BAD_QRELS: dict[str, tuple[str | bytes, str]] = {
     "empty": ("", r"a.qrels has no document"),
     "comments alone": ("# nothing\n\n", r"a.qrels has no document"),
     "Latin 1": ("7 0 A 1\n\n7 0 é 1\n".encode("latin-1"), rf"a.qrels:3: {FORM_OF_QRELS}"),
-    "no topic in common": (
-        "007 0 A 1\n08 0 A 1\n",
-        r"have no topic in common.* qrels begin with '007', the run with '7'. Topics are .* as text",
-    ),
-}
+    "no topic in common": ("007 0 A 1\n08 0 A 1\n", r"have no topic in common.* qrels begin with '007', the run with '7'. Topics are .* as text"),
+}  # fmt: skip
 BAD_RUN: dict[str, tuple[str | bytes, str]] = {
     "no tag": ("7 Q0 A 1 2.5\n", rf"a.run:1: {FORM_OF_RUN} '7 Q0 A 1 2.5', with 5 fields instead of 6"),
-    "a space in an id": (
-        "7 Q0 A 1 1 t\n7 Q0 annual report.pdf 3 0.7 t\n",
-        rf"a.run:2: {FORM_OF_RUN} '7 Q0 annual report.pdf 3 0.7 t', with 7 fields.* contains spaces, replace them in both",
-    ),
+    "a space in an id": ("7 Q0 A 1 1 t\n7 Q0 annual report.pdf 3 0.7 t\n", rf"a.run:2: {FORM_OF_RUN} '7 Q0 annual report.pdf 3 0.7 t', with 7 fields.* contains spaces, replace them in both"),
     "a space in a topic": ("7 a Q0 A 1 1 t\n", rf"a.run:1: {FORM_OF_RUN} .*, with 7 fields"),
     "a space in a tag": ("7 Q0 A 1 1 my run\n", rf"a.run:1: {FORM_OF_RUN} .*, with 7 fields"),
     "a comment at the end": ("7 Q0 A 1 1 t # good\n", rf"a.run:1: {FORM_OF_RUN} .*, with 8 fields"),
@@ -140,7 +133,7 @@ BAD_RUN: dict[str, tuple[str | bytes, str]] = {
     "nan": ("7 Q0 A 1 1 t\n7 Q0 B 2 NaN t\n", r"topic '7', document 'B': a score must not be NaN"),
     "twice": ("7 Q0 A 1 1 t\n8 Q0 A 1 1 t\n7 Q0 A 2 1 t\n", r"a.run has the document 'A' twice in topic '7'"),
     "empty": ("", r"a.run has no document"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", BAD_QRELS)
@@ -169,27 +162,13 @@ def printed_by_trec_eval(path: Path) -> dict[str, dict[str, str]]:
     return values
 
 
+CUT = {"map_cut": "map(denominator=relevant)", "P": "precision", "recall": "recall", "ndcg_cut": "ndcg_lin"}
 OURS = {
-    "map": "map(denominator=relevant)",
-    "recip_rank": "mrr",
-    "ndcg": "ndcg_lin",
-    "set_P": "precision",
-    "set_recall": "recall",
-    "set_F": "f1",
-    "Rprec": "rprec",
-    "rbp": "rbp(p=0.9)",
+    "map": "map(denominator=relevant)", "recip_rank": "mrr", "ndcg": "ndcg_lin", "set_P": "precision",
+    "set_recall": "recall", "set_F": "f1", "Rprec": "rprec", "rbp": "rbp(p=0.9)",
     **{f"success_{k}": f"hit@{k}" for k in (1, 5, 10)},
-    **{
-        f"{theirs}_{k}": f"{ours}@{k}"
-        for theirs, ours in {
-            "map_cut": "map(denominator=relevant)",
-            "P": "precision",
-            "recall": "recall",
-            "ndcg_cut": "ndcg_lin",
-        }.items()
-        for k in (5, 10, 15, 20, 30, 100, 200, 500, 1000)
-    },
-}
+    **{f"{theirs}_{k}": f"{ours}@{k}" for theirs, ours in CUT.items() for k in (5, 10, 15, 20, 30, 100, 200, 500, 1000)},
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")

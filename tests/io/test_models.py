@@ -27,43 +27,39 @@ from ltr_metrics.io.models import load_model, predict
 pytestmark = pytest.mark.integration
 
 FEATURES = [f"f{i}" for i in range(8)]
+Rows = tuple[Any, np.ndarray, np.ndarray]  # features, grades and query ids
 
 
 @pytest.fixture(scope="module")
-def data() -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
+def data() -> Rows:
     X, y, qid = ltr.make_ranking(60, n_features=8, random_state=0)
     return pd.DataFrame(X, columns=FEATURES), y, qid
 
 
 @pytest.fixture(scope="module")
-def valid() -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
+def valid() -> Rows:
     X, y, qid = ltr.make_ranking(40, n_features=8, random_state=1)
     frame = pd.DataFrame(X, columns=FEATURES)
     frame.iloc[::7, 2] = np.nan  # hosts take what is missing for a value of its own
     return frame, y, qid
 
 
-def xgb_ranker(data: tuple[Any, ...], valid: tuple[Any, ...], **options: Any) -> xgb.XGBRanker:
+def xgb_ranker(data: Rows, valid: Rows, **options: Any) -> xgb.XGBRanker:
     ranker = xgb.XGBRanker(n_estimators=30, max_depth=3, learning_rate=0.3, random_state=0, n_jobs=1, **options)
     X, y, qid = data
     return ranker.fit(X, y, qid=qid, eval_set=[(valid[0], valid[1])], eval_qid=[valid[2]], verbose=False)
 
 
-def lgb_ranker(data: tuple[Any, ...], valid: tuple[Any, ...]) -> lgb.LGBMRanker:
+def lgb_ranker(data: Rows, valid: Rows) -> lgb.LGBMRanker:
     X, y, qid = data
     ranker = lgb.LGBMRanker(n_estimators=60, num_leaves=7, random_state=0, verbose=-1, n_jobs=1)
-    return ranker.fit(
-        X,
-        y,
-        group=ltr.qid_to_group(qid),
-        **validation_sets((valid[0], valid[1])),
-        eval_group=[ltr.qid_to_group(valid[2])],
-        callbacks=[lgb.early_stopping(3, verbose=False)],
-    )
+    watched = {**validation_sets((valid[0], valid[1])), "eval_group": [ltr.qid_to_group(valid[2])]}
+    stop = lgb.early_stopping(3, verbose=False)
+    return ranker.fit(X, y, group=ltr.qid_to_group(qid), callbacks=[stop], **watched)
 
 
 @pytest.fixture(scope="module")
-def rankers(data: tuple[Any, ...], valid: tuple[Any, ...]) -> dict[str, Any]:
+def rankers(data: Rows, valid: Rows) -> dict[str, Any]:
     """Trained with early stopping."""
     cat = catboost.CatBoostRanker(iterations=30, verbose=0, allow_writing_files=False, thread_count=1, random_seed=0)
     return {
@@ -93,12 +89,7 @@ LIGHTGBM = ("model.txt", "lightgbm.json", "crlf.txt")
 @pytest.mark.parametrize("batch", [1 << 16, 7])
 @pytest.mark.parametrize("name", [*XGBOOST, *LIGHTGBM, "model.cbm"])
 def test_a_file_predicts_as_its_ranker_does(
-    models: Path,
-    rankers: dict[str, Any],
-    valid: tuple[Any, ...],
-    name: str,
-    batch: int,
-    monkeypatch: pytest.MonkeyPatch,
+    models: Path, rankers: dict[str, Any], valid: Rows, name: str, batch: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(base, "ROWS_AT_ONCE", batch)
     model = load_model(models / name)
@@ -110,7 +101,7 @@ def test_a_file_predicts_as_its_ranker_does(
 
 
 def test_rounds_beyond_the_best_do_not_count(
-    tmp_path: Path, models: Path, rankers: dict[str, Any], data: tuple[Any, ...], valid: tuple[Any, ...]
+    tmp_path: Path, models: Path, rankers: dict[str, Any], data: Rows, valid: Rows
 ) -> None:
     booster = rankers["xgboost"].get_booster()
     rounds = booster.num_boosted_rounds()
@@ -130,7 +121,7 @@ def test_rounds_beyond_the_best_do_not_count(
 
 @pytest.mark.filterwarnings("ignore::UserWarning")  # gblinear is on its way out
 @pytest.mark.parametrize("booster", ["dart", "gblinear"])
-def test_other_boosters_of_xgboost(tmp_path: Path, data: tuple[Any, ...], valid: tuple[Any, ...], booster: str) -> None:
+def test_other_boosters_of_xgboost(tmp_path: Path, data: Rows, valid: Rows, booster: str) -> None:
     X = valid[0].fillna(0)
     ranker = xgb_ranker(data, (X, *valid[1:]), booster=booster)
     ranker.save_model(tmp_path / "model.json")
@@ -138,7 +129,7 @@ def test_other_boosters_of_xgboost(tmp_path: Path, data: tuple[Any, ...], valid:
     np.testing.assert_array_equal(predict(tmp_path / "model.json", X.to_numpy()), ranker.predict(X))
 
 
-def test_scores_are_margins(tmp_path: Path, data: tuple[Any, ...]) -> None:
+def test_scores_are_margins(tmp_path: Path, data: Rows) -> None:
     X, y, _ = data
     booster = lgb.LGBMClassifier(n_estimators=3, verbose=-1, n_jobs=1).fit(X, y > 0).booster_
     booster.save_model(tmp_path / "model.txt")
@@ -149,7 +140,7 @@ def test_scores_are_margins(tmp_path: Path, data: tuple[Any, ...]) -> None:
 
 
 @pytest.mark.parametrize("name", ["model.txt", "model.ubj", "model.cbm"])
-def test_features_are_taken_by_name(models: Path, valid: tuple[Any, ...], name: str) -> None:
+def test_features_are_taken_by_name(models: Path, valid: Rows, name: str) -> None:
     model = load_model(models / name)
     assert (model.n_features, model.names()) == (8, tuple(FEATURES))
     expected = model.predict(valid[0])
@@ -160,10 +151,8 @@ def test_features_are_taken_by_name(models: Path, valid: tuple[Any, ...], name: 
     np.testing.assert_array_equal(model.predict(as_integers), model.predict(as_integers.astype(float)))
     missing = as_integers.assign(f3=as_integers["f3"].where(as_integers["f3"] > 0))
     assert missing["f3"].isna().any()
-    np.testing.assert_array_equal(
-        model.predict(missing),
-        model.predict(missing.assign(f3=missing["f3"].astype(object).where(missing["f3"].notna(), np.nan))),
-    )
+    as_nan = missing.assign(f3=missing["f3"].astype(object).where(missing["f3"].notna(), np.nan))
+    np.testing.assert_array_equal(model.predict(missing), model.predict(as_nan))
     with pytest.raises(ltr.LtrValueError, match=r"lack the model's feature 'f5' .*model"):
         model.predict(valid[0].drop(columns=["f5", "f7"]))
     one_bad_cell = valid[0]["f1"].astype(object).where(np.arange(len(valid[0])) != 7, "text")
@@ -176,7 +165,7 @@ def test_features_are_taken_by_name(models: Path, valid: tuple[Any, ...], name: 
         model.predict(np.zeros(8))
 
 
-def test_a_model_without_names(tmp_path: Path, data: tuple[Any, ...]) -> None:
+def test_a_model_without_names(tmp_path: Path, data: Rows) -> None:
     X, y, qid = data
     matrix = xgb.DMatrix(X.to_numpy(), y, qid=qid)
     xgb.train({"objective": "rank:ndcg"}, matrix, 3).save_model(tmp_path / "model.json")
@@ -207,24 +196,21 @@ def of_letor(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_model_of_a_host_that_counts_the_features_of_letor_from_0(of_letor: Path, name: str) -> None:
     rows, model = read_letor(of_letor / "train.txt"), load_model(of_letor / name)
     message = (
-        r"5 features, .* \(\d+, 4\).* read it with zero_based=True\. If the .*, pass n_features=5 to the reader instead"
+        r"5 features, .* \(\d+, 4\).* read it with zero_based=True\. If .*, pass n_features=5 to the reader instead"
     )
     for use in (model.predict, lambda X: ltr.learning_curve(model, X, rows.y, qid=rows.qid, metrics="map")):
         with pytest.raises(ltr.LtrValueError, match=message):
             use(rows.X)
-    with pytest.raises(
-        ltr.LtrValueError, match=r"\(\d+, 3\)\. If the file lacks its last features, pass n_features=5 to the reader\."
-    ):
+    message = r"\(\d+, 3\)\. If the file lacks its last features, pass n_features=5 to the reader\."
+    with pytest.raises(ltr.LtrValueError, match=message):
         model.predict(rows.X[:, :3])
     with pytest.raises(ltr.LtrValueError, match=r"\(\d+, 6\)\. Read a LETOR file without zero_based"):
         model.predict(read_letor(of_letor / "train.txt", zero_based=True, n_features=6).X)
-    right, wrong = (
-        ltr.evaluate(
-            rows.y, model.predict(read_letor(of_letor / "train.txt", **options).X), qid=rows.qid, metrics="ndcg@3"
-        )
-        for options in ({"zero_based": True}, {"n_features": 5})
-    )
-    assert right["ndcg@3"] > 0.9 > wrong["ndcg@3"]
+    values = []
+    for options in ({"zero_based": True}, {"n_features": 5}):
+        scores = model.predict(read_letor(of_letor / "train.txt", **options).X)
+        values.append(ltr.evaluate(rows.y, scores, qid=rows.qid, metrics="ndcg@3")["ndcg@3"])
+    assert values[0] > 0.9 > values[1]
 
 
 @pytest.mark.parametrize("command", ["evaluate", "evaluate --sorted", "curve", "report"])
@@ -239,7 +225,7 @@ def test_the_command_names_zero_based_first(
     assert in_process(capsys, *line, "--zero-based").status == 0
 
 
-def test_what_gives_no_one_score_is_refused(tmp_path: Path, data: tuple[Any, ...]) -> None:
+def test_what_gives_no_one_score_is_refused(tmp_path: Path, data: Rows) -> None:
     X, y, _ = data
     xgb.XGBClassifier(n_estimators=2, n_jobs=1).fit(X, y).save_model(tmp_path / "classes.json")
     xgb.XGBRegressor(n_estimators=2, n_jobs=1).fit(X, np.column_stack([y, y])).save_model(tmp_path / "targets.ubj")
@@ -251,12 +237,11 @@ def test_what_gives_no_one_score_is_refused(tmp_path: Path, data: tuple[Any, ...
             load_model(tmp_path / name)
 
 
-def test_categories_are_refused(tmp_path: Path, data: tuple[Any, ...]) -> None:
+def test_categories_are_refused(tmp_path: Path, data: Rows) -> None:
     X, y, _ = data
     frame = X.assign(f0=pd.Categorical(np.where(X["f0"] > 0, "a", "b")))
-    xgb.XGBRegressor(n_estimators=2, n_jobs=1, enable_categorical=True).fit(frame, y).save_model(
-        tmp_path / "model.json"
-    )
+    regressor = xgb.XGBRegressor(n_estimators=2, n_jobs=1, enable_categorical=True)
+    regressor.fit(frame, y).save_model(tmp_path / "model.json")
     lgb.LGBMRegressor(n_estimators=2, verbose=-1, n_jobs=1).fit(frame, y).booster_.save_model(tmp_path / "model.txt")
     cat = catboost.CatBoostRegressor(iterations=2, verbose=0, allow_writing_files=False, cat_features=["f0"])
     cat.fit(frame, y).save_model(tmp_path / "model.cbm")

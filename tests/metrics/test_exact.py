@@ -104,6 +104,8 @@ def refuse_lost_digits(entry: Entry, shape: str, n: int, cutoffs: list[int], tie
             **entry.formula(),
         )
         refuse_other(result.per_query[metric][0], expected, entry, f"{metric} {shape} {ties}")
+        if ties == "mean" and not score.any() and entry.reference not in reference.ORDER_METRICS:
+            refuse_other(result.chance_per_query[metric][0], expected, entry, f"chance of {metric} {shape}")
 
 
 def refuse_other(value: float, expected: Decimal, entry: Entry, what: str) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 import ltr_metrics as ltr
 from ltr_metrics.interleaving import ClickModel, simulate
-from ltr_metrics.logs.learning import learning_curve
+from ltr_metrics.logs.learning import curve_of_values
 from ltr_metrics.report import as_html, as_text, figures_of, summarize
 
 
@@ -107,7 +107,7 @@ def test_clicks_agree_with_a_metric_where_lower_is_better() -> None:
 def test_lasting_losses_are_rises() -> None:
     falling_then_rising = np.array([[3.0, 3], [1, 2], [2, 1], [3, 1]])
     options: dict[str, Any] = {"metric": "m", "data": "d", "confidence": 0.95}
-    curve = learning_curve(falling_then_rising, None, np.array(["a", "b"]), higher_is_better=False, **options)
+    curve = curve_of_values(falling_then_rising, None, np.array(["a", "b"]), higher_is_better=False, **options)
     assert (curve.best, curve.overfit.tolist(), curve.loss.tolist(), curve.n_lasting_gains) == (1, ["a"], [2.0], 1)
     assert "'a' (+2.0000)" in " ".join(str(curve).split())
 

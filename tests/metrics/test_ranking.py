@@ -128,9 +128,9 @@ def test_err_of_a_tie_loses_no_digit_under_tiny_probabilities(max_grade: int) ->
     assert next(iter(got.mean.values())) == pytest.approx(float(total / math.factorial(5)), rel=1e-14, abs=0)
 
 
-def test_err_of_a_tie_is_the_same_by_each_of_the_three_ways_to_count() -> None:
-    """Polynomials for few ranks, runs of one grade at once for more, and document by document for the whole list."""
-    y = np.repeat([0.0, 1, 2, 3, 4], [150, 60, 30, 5, 2])
+def test_err_of_a_tie_is_the_same_by_both_ways_to_count() -> None:
+    """Polynomials for few ranks, and means for the whole list."""
+    y = np.repeat([0.0, 1, 2, 3, 4], [1500, 60, 30, 5, 2])
     whole = ltr.evaluate(y, np.zeros(len(y)), group=[len(y)], metrics=["err@10", "err@20", "err"])
     for name in ("err@10", "err@20"):
         assert ltr.evaluate(y, np.zeros(len(y)), group=[len(y)], metrics=name)[name] == pytest.approx(
@@ -223,6 +223,23 @@ def test_a_tie_that_begins_with_the_last_grade_of_its_neighbour_keeps_its_digits
     alone = ltr.evaluate(y, np.zeros(n), group=[n], metrics=metrics).per_query
     beside = ltr.evaluate(np.r_[0, 3, y], np.zeros(n + 2), group=[2, n], metrics=metrics).per_query
     assert [values[1] for values in beside.values()] == [values[0] for values in alone.values()]
+
+
+@pytest.mark.parametrize("n_grades", [20, 40, 250, 400])
+def test_chance_is_that_of_one_tie_however_many_grades_there_are(n_grades: int) -> None:
+    group = [5, 6, 30, 60, 60, 300, 800, 1_200]
+    y = np.random.default_rng(n_grades).integers(0, n_grades, sum(group)) / n_grades
+    metrics = ["cg@10", ltr.MAP(rel=0.5), ltr.MRR(rel=0.9), ltr.ERR(p="label", k=10), ltr.ERR(p="label")]
+    result = ltr.evaluate(y, np.zeros(len(y)), group=group, metrics=metrics, ties="mean")
+    for name, values in result.per_query.items():
+        np.testing.assert_allclose(result.chance_per_query[name], values, rtol=1e-14, err_msg=name)
+
+
+def test_a_random_order_has_a_hit_somewhere_with_a_probability_of_exactly_1() -> None:
+    group = np.repeat(np.arange(2, 100), 3)
+    y = np.random.default_rng(0).random(group.sum()) < 0.2
+    chance = ltr.evaluate(y, np.zeros(len(y)), group=group, metrics="hit").chance_per_query["hit"]
+    assert set(chance[~np.isnan(chance)]) <= {0.0, 1.0}
 
 
 @pytest.mark.slow

@@ -1,8 +1,10 @@
-"""The reference of the API has each public name once, and no other name."""
+"""The reference of the API has each public name once, the classes of results, and no other name."""
 
 from __future__ import annotations
 
 import ast
+import inspect
+import pydoc
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,7 +25,7 @@ def listed_names(text: str) -> Iterator[str]:
         for line in listing.splitlines():
             if match := re.fullmatch(r"\.\. currentmodule:: (\S+)", line):
                 module = match[1]
-            elif match := re.fullmatch(r"(?:\.\. py:data::|  ) (\w+)", line):
+            elif match := re.fullmatch(r"(?:\.\. py:data::|  ) ([\w.]+)", line):
                 yield f"{module}.{match[1]}"
 
 
@@ -52,4 +54,25 @@ def public_names() -> set[str]:
 def test_each_public_name_is_listed_once() -> None:
     listed = [name for page in PAGES for name in listed_names(page.read_text(encoding="utf-8"))]
     assert {name for name in listed if listed.count(name) > 1} == set()
-    assert set(listed) == public_names()
+    results = {name for name in listed if name.startswith("ltr_metrics.analysis.")}
+    assert set(listed) - results == public_names()
+    assert all(isinstance(pydoc.locate(name), type) for name in results)
+
+
+def test_the_class_of_each_result_of_an_analysis_is_listed() -> None:
+    text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    functions = [function for name in ltr.__all__ if inspect.isfunction(function := getattr(ltr, name))]
+    results = {one.__annotations__["return"] for one in functions if one.__module__.startswith("ltr_metrics.analysis.")}
+    assert {"Comparison", "GateResult", "Churn"} <= results
+    assert {name for name in results if not re.search(rf"   (\w+\.)?{name}\n", text)} == set()
+
+
+def test_a_result_shows_what_is_for_users() -> None:
+    result = ltr.evaluate([1, 0, 0, 1], [2, 1, 2, 1], group=[2, 2], metrics="mrr")
+    comparison = ltr.compare({"a": result, "b": result})
+    assert {"mean", "save", "per_query", "skill", "to_pandas", "keys"} <= set(dir(result))
+    assert {"rows", "evaluations", "queries_needed"} <= set(dir(comparison))
+    for one in (result, comparison, comparison["mrr"], comparison.leaderboard, ltr.intervals(result)):
+        for name in dir(one):
+            assert name.startswith("_") or name in (type(one).__doc__ or "") or getattr(type(one), name).__doc__, name
+        assert not {"PLAIN", "INTERNAL", "printed_parts", "sample", "with_values"} & set(dir(one))

@@ -16,6 +16,7 @@ import pytest
 from made_report import EVIL, METRICS, MODELS, SCRIPT, made_report, small_report
 
 import ltr_metrics as ltr
+from ltr_metrics.analysis.comparison import shown_row
 from ltr_metrics.report import Report, as_html, as_text, parts, summarize
 from ltr_metrics.report.query_table import query_table
 
@@ -134,7 +135,9 @@ def test_drawings_are_to_scale(report: Report, page: Page) -> None:
     }
     n = len(comparison.rows)
     drawn = np.column_stack([x["bar"][:n], x["dot"][:n]]) - x["zero"][0][0]
-    values = np.array([(row.ci_low, row.ci_high, row.difference) for row in map(comparison.shown, comparison.rows)])
+    values = np.array(
+        [(row.ci_low, row.ci_high, row.difference) for row in (shown_row(comparison, row) for row in comparison.rows)]
+    )
     np.testing.assert_allclose(drawn * np.ptp(values) / np.ptp(drawn), values, atol=0.002)
 
 
@@ -142,7 +145,7 @@ def test_each_model_has_its_verdict(report: Report, page: Page) -> None:
     comparison = report.comparison
     assert comparison is not None
     for model in comparison.models:
-        row = comparison.shown(comparison[METRICS[0], model])
+        row = shown_row(comparison, comparison[METRICS[0], model])
         assert row.skill is not None
         assert row.skill_difference is not None
         cells = next(cells for cells in page.rows if cells[0] == f"{model} /runs/{model}.txt")
@@ -165,12 +168,12 @@ def test_tables_say_what_the_results_say(report: Report, page: Page) -> None:
         assert [cell[:6] for cell in row[1:]] == cells
         for cell, standing in zip(row[1:], [board[metric, model] for metric in METRICS], strict=True):
             assert cell.endswith(f"{standing.rank_low}–{standing.rank_high}".removeprefix(f"{standing.rank_high}–"))
-    for row in map(comparison.shown, comparison.rows):
+    for row in (shown_row(comparison, row) for row in comparison.rows):
         change = f"{signed(row.difference)} {interval(row)}"
         counts = f"{row.wins} · {row.ties} · {row.losses}"
         assert [row.model, change, counts, f"{row.mde:.4f}"] in [[r[0], r[2], *r[6:]] for r in page.rows if len(r) == 8]
     for _, label, part in comparison.segments():
-        for row in map(part.shown, part.rows):
+        for row in (shown_row(part, row) for row in part.rows):
             css = "better" if row.ci_low > 0 else "worse" if row.ci_high < 0 else "unclear"
             cell = f"{css} {parts.signed(row.difference, 3)} {interval(row, 3)}"
             assert any(r[0] == label and any(one.endswith(cell) for one in r) for r in page.rows)

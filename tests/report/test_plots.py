@@ -14,7 +14,7 @@ import pytest
 from scipy import stats
 
 import ltr_metrics as ltr
-from ltr_metrics.logs.learning import LearningCurve, learning_curve
+from ltr_metrics.logs.learning import LearningCurve, curve_of_values
 from ltr_metrics.logs.training_log import Round
 from ltr_metrics.metrics.requests import resolve
 from ltr_metrics.report import (
@@ -67,7 +67,7 @@ def report_of(names: tuple[str, ...], metrics: Any = ("ndcg@10", "map"), **data:
     """Return a report with the learning curves of two data sets; the first model is the baseline, if there are two."""
     rounds = np.random.default_rng(1).random((7, 30))
     curves = [
-        learning_curve(rounds / n, None, np.arange(30), metric="mrr", data=name, confidence=0.95)
+        curve_of_values(rounds / n, None, np.arange(30), metric="mrr", data=name, confidence=0.95)
         for n, name in ((1, "training"), (2, "valid <0>"))
     ]
     return summarize(
@@ -258,7 +258,7 @@ def test_learning_curves_are_those_of_the_log() -> None:
 def curve_of(level: float, metric: str = "mrr", confidence: float = 0.95, first: int = 0) -> LearningCurve:
     values = level + np.random.default_rng(0).random((7, 30)) / 10
     rounds = first + np.arange(7)
-    return learning_curve(
+    return curve_of_values(
         values, None, np.arange(30), metric=metric, data="valid", confidence=confidence, rounds=rounds
     )
 

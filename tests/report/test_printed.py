@@ -16,7 +16,7 @@ import ltr_metrics as ltr
 from ltr_metrics.counterfactual import Propensities
 from ltr_metrics.counterfactual import evaluate as evaluate_clicks
 from ltr_metrics.evaluation.tables import STYLE, Table, as_html, as_latex, as_markdown, as_text
-from ltr_metrics.logs.learning import learning_curve
+from ltr_metrics.logs.learning import curve_of_values
 from ltr_metrics.online.interleaving.outcome import Outcome
 
 SCRIPT = '<script>alert("1")</script> & </td>\x1b]0;owned\x07\u202e'  # markup, and what controls a terminal
@@ -91,7 +91,7 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "DataAudit": lambda: audited().data,
     "Churn": churned,
     "RankChanges": changed,
-    "LearningCurve": lambda: learning_curve(
+    "LearningCurve": lambda: curve_of_values(
         rounds(), None, np.array([SCRIPT] * 30, object), metric="map", data=SCRIPT, confidence=0.9
     ),
     "Outcome": lambda: Outcome([SCRIPT, "other"], "team_draft", np.array([[1.0, 0, 2, 1], [0, 1, 0, 1]])),

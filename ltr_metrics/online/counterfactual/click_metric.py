@@ -148,9 +148,7 @@ class ClickMetric(RankMetric):
     def by_row(self, queries: LabelledQueries) -> FloatArray:
         """Return the estimated gain of each row."""
         inner, clicked = self.metric, is_clicked(queries)
-        by_grade: Any = queries.grades if isinstance(inner, CG) else queries.grades > 0
-        if isinstance(inner, (DCG, Precision)):
-            by_grade = inner.gains(queries) if isinstance(inner, DCG) else inner.relevant(queries)
+        by_grade: Any = queries.grades > 0 if isinstance(inner, SumOf) else inner.by_grade(queries)
         if queries.grades[0] == 0 and by_grade[0] != 0:
             raise LtrValueError(f"The gain of a document without a click must be 0. It is {by_grade[0]:g} in {inner}.")
         gain = queries.column(inner.column) if isinstance(inner, SumOf) else 1.0

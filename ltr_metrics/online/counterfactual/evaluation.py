@@ -128,8 +128,6 @@ class ClickEvaluation(Evaluation):
     (1.3155, 0.0409)
     """
 
-    COMPARABLE: ClassVar[str] = "from the same clicks, with the same propensities, estimator and clip"
-
     NO_SKILL_SCALE: ClassVar[tuple[str, ...]] = (
         "An estimate from clicks has no chance level, because the clicks do not say what is relevant.",
         " Only evaluations of judged documents have a skill.",
@@ -368,7 +366,7 @@ def evaluate(
         divisor = np.asarray(queries.sum_by_query(weight), dtype=np.float64)
         values = {name: x / np.where(divisor > 0, divisor, np.nan) for name, x in sums.items()}
         query_weight = divisor if scored.weight is None else divisor * scored.weight
-        policy = replace(policy, mean_over="clicks")
+        policy = replace(policy, unit="clicks")
     same = ("qid", "n_documents", "n_relevant", "cluster", "segments")
     marked = Queries(weight + ESTIMATORS.index(estimator), qid=queries.query_of_rows())  # `compare` refuses others
     return ClickEvaluation.of(  # type: ignore[return-value]

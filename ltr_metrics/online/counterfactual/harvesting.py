@@ -9,15 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
-from typing import Any, NamedTuple
+from itertools import permutations
+from typing import Any
 
 import numpy as np
 
 from ltr_metrics._rows.checks import FloatArray, IntArray
 from ltr_metrics.errors import LtrValueError
 
-PAIRS_AT_ONCE = 256  # whose influences are kept, each as long as the clusters
 Estimate = tuple[FloatArray, FloatArray]  # log propensities of all positions but the first, and their covariance
 
 
@@ -95,43 +94,38 @@ class Cells:
         return np.asarray(np.bincount(self.cluster, weights=values), dtype=np.float64)
 
 
-class Pair(NamedTuple):
-    """Two positions, the ratio of their propensities, and what it is computed from."""
-
-    first: int
-    second: int
-    ratio: float
-    sum_first: float
-    sum_second: float
-
-    @property
-    def weight(self) -> float:
-        return self.sum_first * self.sum_second / (self.sum_first + self.sum_second)
-
-
 def estimate_by_harvesting(cells: Cells) -> Estimate:
     """Return the estimate of clicked strata that were displayed at two positions or more."""
     n_positions = len(cells.positions)
-    pairs = [pair for i, j in combinations(range(n_positions), 2) if (pair := _compare(cells, i, j)) is not None]
-    first, second, ratio, *_ = map(np.array, zip(*pairs, strict=True))
-    design = np.eye(n_positions)[second, 1:] - np.eye(n_positions)[first, 1:]
-    weighted = design.T * [pair.weight for pair in pairs]
-    combine = np.linalg.solve(weighted @ design, weighted)  # (n - 1) x pairs
-    cells_at = [np.flatnonzero(cells.position == k) for k in range(n_positions)]
-    influence = np.zeros((n_positions - 1, int(cells.cluster.max()) + 1))
-    for start in range(0, len(pairs), PAIRS_AT_ONCE):
-        part = slice(start, start + PAIRS_AT_ONCE)
-        influence += combine[:, part] @ np.array([_influence(cells, cells_at, pair) for pair in pairs[part]])
+    sums = _comparable_clicks(cells)
+    i, j = np.nonzero(np.triu((sums > 0) & (sums.T > 0)))  # the pairs of positions
+    sum_i, sum_j = sums[i, j], sums[j, i]
+    ratio = sum_j / sum_i
+    design = np.eye(n_positions)[j, 1:] - np.eye(n_positions)[i, 1:]
+    weighted = design.T * (sum_i * sum_j / (sum_i + sum_j))
+    combine = np.asarray(np.linalg.solve(weighted @ design, weighted), dtype=np.float64)  # (n - 1) x pairs
+    n_clusters = int(cells.cluster.max()) + 1
+    influence = np.zeros((n_positions - 1, n_clusters))
+    for k in range(n_positions):
+        at_k = (i == k) | (j == k)
+        pairs = zip(*(of_pair[at_k].tolist() for of_pair in (i, j, ratio, sum_i, sum_j)), strict=True)
+        of_pairs = np.array([_influence_at(cells, k, *pair) for pair in pairs])  # pairs x 2 x strata
+        of_click, of_impression = np.einsum("np,pcs->cns", combine[:, at_k], of_pairs, optimize=True)
+        cell = np.flatnonzero(cells.position == k)
+        stratum, cluster = cells.stratum[cell], cells.cluster[cell]
+        of_cell = of_click[:, stratum] * cells.clicks[cell] + of_impression[:, stratum] * cells.impressions[cell]
+        influence += [np.bincount(cluster, of_log, n_clusters) for of_log in of_cell]
     return combine @ np.log(ratio), covariance_of(influence)
 
 
-def _compare(cells: Cells, i: int, j: int) -> Pair | None:
-    """Return two positions with their ratio, or None without clicks at both of them."""
+def _comparable_clicks(cells: Cells) -> FloatArray:
+    """Return Mantel and Haenszel's sums: the clicks at the row that count in its comparison with the column."""
     impressions, clicks = cells.totals
-    n_i, n_j = impressions[:, i], impressions[:, j]
-    share = _share(n_i, n_j)
-    sum_i, sum_j = float(clicks[:, i] @ (n_j * share)), float(clicks[:, j] @ (n_i * share))
-    return Pair(i, j, sum_j / sum_i, sum_i, sum_j) if sum_i > 0 and sum_j > 0 else None
+    sums = np.zeros((len(cells.positions),) * 2)
+    for i, j in permutations(range(len(sums)), 2):
+        n_i, n_j = impressions[:, i], impressions[:, j]
+        sums[i, j] = clicks[:, i] @ (n_j * _share(n_i, n_j))
+    return sums
 
 
 def _share(n_i: FloatArray, n_j: FloatArray) -> FloatArray:
@@ -139,20 +133,17 @@ def _share(n_i: FloatArray, n_j: FloatArray) -> FloatArray:
     return np.divide(1.0, n_i + n_j, out=np.zeros_like(n_i), where=(n_i > 0) & (n_j > 0))
 
 
-def _influence(cells: Cells, cells_at: list[IntArray], pair: Pair) -> FloatArray:
-    """Return the influence of each cluster on the logarithm of the ratio: factor x (clicks - expected clicks)."""
+def _influence_at(cells: Cells, k: int, i: int, j: int, ratio: float, sum_i: float, sum_j: float) -> FloatArray:
+    """Return the influence of a click, and of an impression, at one of two positions on the logarithm of their ratio.
+
+    It is factor x (clicks - expected clicks), of shape (2, n_strata).
+    """
     impressions, clicks = cells.totals
-    i, j, ratio = pair[:3]
     n_i, n_j = impressions[:, i], impressions[:, j]
     share = _share(n_i, n_j)
     fitted = np.divide(clicks[:, i] + clicks[:, j], n_i + ratio * n_j, out=np.zeros_like(n_i), where=share > 0)
-    cell = np.sort(np.concatenate([cells_at[i], cells_at[j]]), kind="stable")  # two ascending parts
-    stratum, is_first = cells.stratum[cell], cells.position[cell] == i
-    rate = np.where(is_first, fitted[stratum], ratio * fitted[stratum])
-    of_first, of_second = -n_j * share / pair.sum_first, n_i * share / pair.sum_second
-    factor = np.where(is_first, of_first[stratum], of_second[stratum])
-    error = cells.clicks[cell] - cells.impressions[cell] * rate
-    return np.asarray(np.bincount(cells.cluster[cell], factor * error, int(cells.cluster.max()) + 1), dtype=np.float64)
+    factor, rate = (-n_j * share / sum_i, fitted) if k == i else (n_i * share / sum_j, ratio * fitted)
+    return np.array([factor, -factor * rate])
 
 
 def covariance_of(influence: FloatArray) -> FloatArray:

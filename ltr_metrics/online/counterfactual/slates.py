@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import cache
 from itertools import chain
 from typing import Any, get_args
 
 import numpy as np
 
 from ltr_metrics._rows.checks import FloatArray, require_option
-from ltr_metrics._rows.ids import id_text, id_texts, is_missing, positions_by_text
+from ltr_metrics._rows.ids import id_text, is_missing, positions_by_text
 from ltr_metrics._rows.words import EstimatorOfSlates
 from ltr_metrics.errors import LtrValueError, naming, warn
 from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.metrics import SumOf
 from ltr_metrics.metrics.base import Metric
-from ltr_metrics.metrics.requests import WHOLE_LOG, Metrics, resolve
+from ltr_metrics.metrics.requests import Metrics, resolve
 from ltr_metrics.online.counterfactual.click_metric import additive
 from ltr_metrics.online.counterfactual.evaluation import ClickEvaluation, diagnose
-from ltr_metrics.online.interleaving.impressions import Impression, located
-from ltr_metrics.online.interleaving.method import Method
-from ltr_metrics.online.interleaving.methods import method_named
+from ltr_metrics.online.interleaving.impressions import Impression, in_text, located
+from ltr_metrics.online.interleaving.methods import methods_of_log
 
 UNSEEN_SHARE = 0.01  # of the slots: with more that cannot be displayed, the estimate is too low
 
@@ -142,7 +140,7 @@ def evaluate_slates(
         n_relevant=clicks.sum(axis=1).astype(np.intp),
         weight=None,
         cluster=queries.cluster,
-        policy=replace(request.policy, mean_over=WHOLE_LOG) if normalize else request.policy,
+        policy=replace(request.policy, unit="all impressions of a log") if normalize else request.policy,
         estimator=estimator,
         diagnostics=diagnostics,
     )
@@ -152,17 +150,13 @@ def _read(
     log: Any, scores: Mapping[Any, Any], estimator: str, options: dict[str, Any]
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return clicks, weights, and the probability that a slot agrees (NaN if not displayed), by impression and slot."""
-
-    @cache
-    def mixed(method: str, rankings: tuple[tuple[Hashable, ...], ...], length: int) -> Method:
-        return method_named(method)(rankings, length, **options)
-
+    mixed_by = methods_of_log(options)
     by_query = _by_text(scores, "ranker_scores")
     by_query = {query: _by_text(of_query, f"ranker_scores of query {query!r}") for query, of_query in by_query.items()}
     rows: list[tuple[list[int], list[float], list[bool]]] = []
     for location, impression in located(log):
         with naming(location):
-            rows.append((impression.clicks, *_target_slots(impression, by_query, estimator, mixed)))
+            rows.append((impression.clicks, *_target_slots(impression, by_query, estimator, mixed_by)))
     if not rows:
         raise LtrValueError("The log has no impressions.")
     shape = len(rows), max(len(agrees) for *_, agrees in rows)
@@ -179,14 +173,16 @@ def _by_text(by_id: Mapping[Any, Any], owner: str) -> dict[str, Any]:
 
 
 def _target_slots(
-    impression: Impression, scores: Mapping[Any, Any], estimator: str, mixed: Any
+    impression: Impression, scores: Mapping[Any, Any], estimator: str, mixed_by: Any
 ) -> tuple[list[float], list[bool]]:
     """Return, by slot, the probability of what must agree with the ranker's list, and whether it does.
 
     All methods but Optimized fill the slots one after the other. So the first slots of a list have
     the distribution of a shorter list.
     """
-    method, documents = impression.method, id_texts(impression.shown.documents)
+    method = impression.method
+    rankings, shown = in_text(impression)
+    documents, n = shown.documents, len(shown.documents)
     if method is None:
         raise LtrValueError("The method is needed for the probability of a list.")
     if method == "optimized" and estimator != "standard":
@@ -194,8 +190,7 @@ def _target_slots(
             "The method optimized chooses whole lists, so the probabilities of their parts are not those of shorter "
             f'lists. Got estimator={estimator!r}: use "standard".'
         )
-    n, rankings = len(documents), tuple(tuple(id_texts(ranking)) for ranking in impression.rankings.values())
-    whole = mixed(method, rankings, impression.length or n)
+    whole = mixed_by(method, rankings, impression.length or n)
     if not whole.probability(documents) > 0:
         raise LtrValueError(
             f"{method} cannot display this list. Log the list that was mixed, with its rankings, length and "
@@ -205,7 +200,7 @@ def _target_slots(
     if estimator == "standard":
         return [whole.probability(target)] * n, [documents == target] * n
     ends = range(1, n + 1)
-    probabilities = [mixed(method, rankings, end).probability(target[:end]) for end in ends]
+    probabilities = [mixed_by(method, rankings, end).probability(target[:end]) for end in ends]
     return probabilities, [documents[:end] == target[:end] for end in ends]
 
 

@@ -14,19 +14,20 @@ from ltr_metrics.online.interleaving.method import generator_of
 
 # Probabilities of a click and of stopping, by grade, for 2, 3 and 5 grades (Hofmann et al., TOIS 2013; Schuth et al.,
 # CIKM 2014).
-CLICK = {
-    "perfect": ((0, 1), (0, 0.5, 1), (0, 0.2, 0.4, 0.8, 1)),
-    "navigational": ((0.05, 0.95), (0.05, 0.5, 0.95), (0.05, 0.3, 0.5, 0.7, 0.95)),
-    "informational": ((0.4, 0.9), (0.4, 0.7, 0.9), (0.4, 0.6, 0.7, 0.8, 0.9)),
-    "almost_random": ((0.4, 0.6), (0.4, 0.5, 0.6), (0.4, 0.45, 0.5, 0.55, 0.6)),
+PUBLISHED: dict[str, dict[int, tuple[Sequence[float], Sequence[float] | float]]] = {
+    "perfect": {2: ((0, 1), 0), 3: ((0, 0.5, 1), 0), 5: ((0, 0.2, 0.4, 0.8, 1), 0)},
+    "navigational": {
+        2: ((0.05, 0.95), (0.2, 0.9)),
+        3: ((0.05, 0.5, 0.95), (0.2, 0.5, 0.9)),
+        5: ((0.05, 0.3, 0.5, 0.7, 0.95), (0.2, 0.3, 0.5, 0.7, 0.9)),
+    },
+    "informational": {
+        2: ((0.4, 0.9), (0.1, 0.5)),
+        3: ((0.4, 0.7, 0.9), (0.1, 0.3, 0.5)),
+        5: ((0.4, 0.6, 0.7, 0.8, 0.9), (0.1, 0.2, 0.3, 0.4, 0.5)),
+    },
+    "almost_random": {2: ((0.4, 0.6), 0.5), 3: ((0.4, 0.5, 0.6), 0.5), 5: ((0.4, 0.45, 0.5, 0.55, 0.6), 0.5)},
 }
-STOP = {
-    "perfect": ((0, 0), (0, 0, 0), (0, 0, 0, 0, 0)),
-    "navigational": ((0.2, 0.9), (0.2, 0.5, 0.9), (0.2, 0.3, 0.5, 0.7, 0.9)),
-    "informational": ((0.1, 0.5), (0.1, 0.3, 0.5), (0.1, 0.2, 0.3, 0.4, 0.5)),
-    "almost_random": ((0.5, 0.5), (0.5, 0.5, 0.5), (0.5, 0.5, 0.5, 0.5, 0.5)),
-}
-PUBLISHED_GRADES = (2, 3, 5)
 
 
 @dataclass(frozen=True)
@@ -224,13 +225,12 @@ class ClickModel:
 
     @classmethod
     def _published(cls, name: str, grades: int, stop_only_after_click: bool) -> ClickModel:
-        if grades not in PUBLISHED_GRADES:
+        if grades not in PUBLISHED[name]:
             raise LtrValueError(
                 f"ClickModel.{name} is published for 2, 3 and 5 grades (0 to 1, 0 to 2 and 0 to 4). Got "
                 f"grades={grades!r}. For other scales pass the probabilities: ClickModel(click=[...], stop=[...])."
             )
-        index = PUBLISHED_GRADES.index(grades)
-        return cls(CLICK[name][index], STOP[name][index], stop_only_after_click)
+        return cls(*PUBLISHED[name][grades], stop_only_after_click)
 
     # -- clicks -------------------------------------------------------------------------------------------------------
 
@@ -282,21 +282,17 @@ class ClickModel:
         [[True, False, True], [False, True, False]]
         """
         clicked: BoolArray = rng.random(grade.shape) < _by_grade(self.click)[grade]
-        examined: BoolArray | None = None
+        can_stop: BoolArray | bool = True
         if self.examination is not None:
-            examined = rng.random(grade.shape) < np.array(self.examination)[: len(grade), np.newaxis]
-            clicked &= examined
-        if not any(self.stop) or not len(clicked):  # type: ignore[arg-type]
-            return clicked
-        stops: BoolArray = rng.random(grade.shape) < _by_grade(self.stop)[grade]  # type: ignore[arg-type]
-        if self.stop_only_after_click:
-            stops &= clicked
-        elif examined is not None:
-            stops &= examined
-        continues = ~stops[0]
-        for slot in range(1, len(clicked)):
-            clicked[slot] &= continues
-            continues &= ~stops[slot]
+            can_stop = rng.random(grade.shape) < np.array(self.examination)[: len(grade), np.newaxis]
+            clicked &= can_stop
+        if any(self.stop):  # type: ignore[arg-type]
+            stops = rng.random(grade.shape) < _by_grade(self.stop)[grade]
+            stops &= clicked if self.stop_only_after_click else can_stop
+            goes_on = np.ones(grade.shape[1:], dtype=np.bool_)
+            for of_slot, stops_here in zip(clicked, stops, strict=True):
+                of_slot &= goes_on
+                goes_on &= ~stops_here
         return clicked
 
     def require_grades(self, grades: Any, n_slots: int) -> IntArray:
@@ -319,7 +315,8 @@ class ClickModel:
     def warn_of_grades(self, grades: FloatArray) -> None:
         """Warn if the model has higher grades than the data."""
         highest, n = int(grades.max()), len(self.click)
-        if highest < n - 1 and len(set(zip(self.click, self.stop, strict=True))) > 1:  # type: ignore[arg-type]
+        differ = len(set(self.click)) > 1 or len(set(self.stop)) > 1  # type: ignore[arg-type]
+        if highest < n - 1 and differ:
             warn(
                 f"The click model has the grades 0 to {n - 1}, and the highest label is {highest}, so no document gets "
                 f"the clicks of the best grade. If {highest} is the highest grade of your scale, use a model with "
@@ -336,6 +333,6 @@ def _as_probabilities(name: str, values: Any) -> tuple[float, ...]:
     return tuple(numbers.tolist())
 
 
-def _by_grade(probabilities: Sequence[float]) -> FloatArray:
+def _by_grade(probabilities: Any) -> FloatArray:
     """Return an array to index by grade, where -1 (no document) has probability 0."""
     return np.array([*probabilities, 0.0])

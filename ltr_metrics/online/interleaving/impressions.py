@@ -12,18 +12,19 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
-from ltr_metrics._rows.checks import require_count
+from ltr_metrics._rows.checks import require_count, require_option
+from ltr_metrics._rows.ids import id_texts
 from ltr_metrics._rows.words import InterleavingMethod
 from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean, naming
 from ltr_metrics.io.files import blocks_of_lines
 from ltr_metrics.io.write import write_whole
 from ltr_metrics.online.interleaving.method import Shown, as_documents, as_teams, clicked_slots, short
-from ltr_metrics.online.interleaving.methods import method_named
 
+Texts = tuple[tuple[str, ...], ...]  # the ids of rankings
 _COMPRESS: dict[str, Callable[[bytes], bytes]] = {
     ".gz": partial(gzip.compress, mtime=0),  # equal content gives equal bytes
     ".xz": lzma.compress,
@@ -89,7 +90,7 @@ class Impression:
 
     def __post_init__(self) -> None:
         if self.method is not None:
-            method_named(self.method)
+            require_option("method", self.method, get_args(InterleavingMethod))
         if not isinstance(self.rankings, Mapping) or len(self.rankings) < 2:
             raise LtrTypeError(
                 f"rankings must map two or more names of models to lists of document ids. Got {short(self.rankings)}."
@@ -263,6 +264,12 @@ def located(log: Iterable[Impression] | str | os.PathLike[str]) -> Iterator[tupl
         return
     for i, impression in enumerate(log):
         yield f"impression {i} (from 0)", impression
+
+
+def in_text(impression: Impression) -> tuple[Texts, Shown]:
+    """Return the rankings and the list with texts for ids, because a log may have both 7 and "7"."""
+    rankings = tuple(tuple(id_texts(ids)) for ids in impression.rankings.values())
+    return rankings, Shown(list(id_texts(impression.shown.documents)), impression.shown.teams)
 
 
 def _as_json_id(name: str, value: Any) -> str | float:

@@ -228,6 +228,11 @@ class Method(ABC):
         return ""
 
 
+def best_unlisted(rankings: list[list[Hashable]], listed: set[Hashable]) -> list[Hashable | None]:
+    """Return the best document of each ranking that is not listed yet, or None if there is none."""
+    return [next((document for document in ranking if document not in listed), None) for ranking in rankings]
+
+
 def generator_of(random_state: Any) -> np.random.Generator:
     """Return a generator: ``random_state`` itself, or one seeded by it."""
     is_generator = isinstance(random_state, np.random.Generator)

@@ -1,14 +1,16 @@
-"""The interleaving methods by name."""
+"""The interleaving methods by name, and those that mixed the lists of a log."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
+from functools import lru_cache
 from typing import Any
 
 from ltr_metrics._rows.checks import require_option
 from ltr_metrics.errors import LtrTypeError, did_you_mean
 from ltr_metrics.online.interleaving.balanced import Balanced
+from ltr_metrics.online.interleaving.impressions import Texts
 from ltr_metrics.online.interleaving.method import Method
 from ltr_metrics.online.interleaving.optimized import Optimized
 from ltr_metrics.online.interleaving.pairwise_preference import PairwisePreference
@@ -22,19 +24,27 @@ METHODS: dict[str, type[Method]] = {
     "probabilistic": Probabilistic,
     "optimized": Optimized,
 }
+CACHE_SIZE = 1024  # methods of a log that are kept: queries recur, and some methods take long to prepare
 
 
-def method_named(name: str) -> type[Method]:
-    """Return the class of the method with this name."""
-    return METHODS[require_option("method", name, tuple(METHODS))]
-
-
-def require_options(method: type[Method], options: Mapping[str, Any]) -> None:
-    """Raise an error if the method lacks one of the options."""
-    known = [p.name for p in inspect.signature(method).parameters.values() if p.kind is p.KEYWORD_ONLY]
-    for name in options:
-        if name not in known:
+def method_named(name: str, options: Collection[str] = ()) -> type[Method]:
+    """Return the class of the method with this name; raise an error if it lacks one of the options."""
+    method = METHODS[require_option("method", name, tuple(METHODS))]
+    known = inspect.getfullargspec(method).kwonlyargs
+    for option in options:
+        if option not in known:
             raise LtrTypeError(
-                f"{method.__name__} has no option {name!r}.{did_you_mean(str(name), known)} "
+                f"{method.__name__} has no option {option!r}.{did_you_mean(str(option), known)} "
                 f"Options: {', '.join(known) or 'none'}."
             )
+    return method
+
+
+def methods_of_log(options: Mapping[str, Any]) -> Callable[[str, Texts, int], Method]:
+    """Return a function from the name of a method, rankings and a length to the method with these options."""
+
+    @lru_cache(CACHE_SIZE)
+    def build(name: str, rankings: Texts, length: int) -> Method:
+        return method_named(name, options)(rankings, length, **options)
+
+    return build

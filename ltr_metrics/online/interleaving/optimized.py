@@ -9,7 +9,7 @@ import numpy as np
 
 from ltr_metrics._rows.checks import FloatArray, require_count
 from ltr_metrics.errors import LtrValueError, import_extra, warn
-from ltr_metrics.online.interleaving.method import Method, Shown, generator_of
+from ltr_metrics.online.interleaving.method import Method, Shown, best_unlisted, generator_of
 
 BIAS_TOLERANCE = 1e-9  # relative to the largest credit
 ZERO_PROBABILITY = 1e-12  # a smaller probability is rounding error
@@ -133,7 +133,7 @@ class Optimized(Method):
 
     def _credit(self, documents: list[Hashable], teams: list[int] | None, slots: list[int]) -> FloatArray | None:
         """Return the credit also of a list to choose from that this sample or solution never shows."""
-        if not all(d in _next_documents(self.rankings, documents[:slot]) for slot, d in enumerate(documents)):
+        if not all(one in best_unlisted(self.rankings, set(documents[:slot])) for slot, one in enumerate(documents)):
             return None
         return sum((self._document_credit[documents[slot]] for slot in slots), np.zeros(len(self.rankings)))
 
@@ -164,10 +164,8 @@ def _draw_lists(
 
 
 def _next_documents(rankings: list[list[Hashable]], documents: list[Hashable]) -> list[Hashable]:
-    """Return the best documents of the rankings that are not in the list yet, without repeats."""
-    listed = set(documents)
-    best = (next((document for document in ranking if document not in listed), None) for ranking in rankings)
-    return [document for document in dict.fromkeys(best) if document is not None]
+    """Return the documents that may follow in a list, without repeats."""
+    return [document for document in dict.fromkeys(best_unlisted(rankings, set(documents))) if document is not None]
 
 
 def _probabilities(credit: FloatArray) -> FloatArray:

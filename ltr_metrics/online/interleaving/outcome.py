@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,9 +24,9 @@ from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.requests import resolve
 
 TIE_TOLERANCE = 1e-9  # relative to max(1, |a|, |b|): they are sums of 1/P in any order
-UNDEFINED = (float("nan"),) * 4
 WINS = ("win_share", "win_share_low", "win_share_high", "p_wins")
-STATISTICS = (*WINS, "credit_difference", "credit_low", "credit_high", "p_credit")
+CREDIT = ("credit_low", "credit_high", "p_credit")
+UNDEFINED = (math.nan,) * 3
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -227,7 +228,7 @@ class Outcome(Result):
         offline = self._offline_values(metric, truth)
         lead = self.wins - self.wins.T
         if require_option("by", by, get_args(OutcomeBy)) == "credit":
-            lead = np.array([[self._total(i, j) for j in range(len(lead))] for i in range(len(lead))])
+            lead = np.array([[_sum(self._difference(i, j)) for j in range(len(lead))] for i in range(len(lead))])
         distance = np.abs(np.sign(lead) - np.sign(difference_of(offline[:, None], offline[None, :])))
         return float(distance[np.triu_indices(len(lead), 1)].mean() / 2)
 
@@ -253,21 +254,16 @@ class Outcome(Result):
         bound = TIE_TOLERANCE * np.maximum(np.maximum(np.abs(one), np.abs(other)), 1)
         return np.where(np.abs(difference) <= bound, 0.0, difference)
 
-    def _total(self, i: int, j: int) -> float:
-        """Return the sum of the differences, exactly 0 if it is rounding error."""
-        difference = self._difference(i, j)
-        total = float(difference.sum())
-        return 0.0 if abs(total) <= 1e-12 * float(np.abs(difference).sum()) else total
-
     def _pairs(self, confidence: float) -> list[dict[str, Any]]:
-        confidence, n, rows = require_confidence(confidence), self.n_impressions, []
+        confidence, rows = require_confidence(confidence), []
         for i, j in combinations(range(len(self.models)), 2):
-            wins, losses, difference = int(self.wins[i, j]), int(self.wins[j, i]), self._difference(i, j)
-            row = {"model": self.models[i], "other": self.models[j], "impressions": n, "wins": wins}
-            row |= {"ties": n - wins - losses, "losses": losses, "preference": float(self.preference[i, j])}
-            of_wins = self._win_statistics(difference, confidence)
-            of_credit = self._credit_statistics(difference, confidence)
-            row |= dict(zip(STATISTICS, (*of_wins, self._total(i, j) / n, *of_credit), strict=True))
+            difference = self._difference(i, j)
+            row: dict[str, Any] = {"model": self.models[i], "other": self.models[j], "impressions": self.n_impressions}
+            row |= {"wins": int(self.wins[i, j]), "ties": int(self.ties[i, j]), "losses": int(self.wins[j, i])}
+            row["preference"] = float(self.preference[i, j])
+            row |= zip(WINS, self._win_statistics(difference, confidence), strict=True)
+            row["credit_difference"] = _sum(difference) / self.n_impressions
+            row |= zip(CREDIT, self._credit_statistics(difference, confidence), strict=True)
             rows.append(row if self._cluster is None else row | {"n_clusters": self.n_clusters})
         return rows
 
@@ -282,7 +278,7 @@ class Outcome(Result):
         decided = difference != 0
         won, n_decided = int((difference > 0).sum()), int(decided.sum())
         if not n_decided:
-            return UNDEFINED
+            return math.nan, *UNDEFINED
         stats, level, share = import_extra("scipy.stats", "report"), (1 + confidence) / 2, won / n_decided
         if self._cluster is None:
             test = stats.binomtest(won, n_decided)
@@ -290,7 +286,7 @@ class Outcome(Result):
         sample = Sample.of(np.sign(difference)[:, np.newaxis], decided.astype(np.float64), self._cluster)
         n = float(sample.n_units[0])  # if clusters do not differ, each is one impression
         if n < 2:
-            return share, *UNDEFINED[1:]
+            return share, *UNDEFINED
         error = float(sample.standard_error[0]) / 2  # the share is (1 + mean sign) / 2
         if error > 0:
             ratio = float(stats.t.ppf(level, n_decided - 1) / stats.t.ppf(level, sample.degrees_of_freedom[0]))
@@ -306,7 +302,7 @@ class Outcome(Result):
         """
         sample = Sample.of(difference[:, np.newaxis], cluster=self._cluster)
         if sample.n_units[0] < 2 or sample.is_constant[0]:
-            return UNDEFINED[1:]
+            return UNDEFINED
         low, high = intervals(sample, "t", confidence)
         return float(low[0]), float(high[0]), float(p_values(sample, "t")[0][0])
 
@@ -331,3 +327,9 @@ class Outcome(Result):
                 f"Got {truth!r}."
             )
         return -values if metric is not None and resolve(metric).lower_is_better else values
+
+
+def _sum(differences: FloatArray) -> float:
+    """Return the sum, exactly 0 if it is rounding error."""
+    total = float(differences.sum())
+    return 0.0 if abs(total) <= 1e-12 * float(np.abs(differences).sum()) else total

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import os
 from array import array
-from collections.abc import Hashable, Iterable
-from functools import lru_cache
+from collections.abc import Iterable
 from typing import Any, get_args
 
 import numpy as np
 
 from ltr_metrics._rows.checks import require_option
-from ltr_metrics._rows.ids import id_texts, is_missing
+from ltr_metrics._rows.ids import is_missing
 from ltr_metrics._rows.words import ClusterOfImpressions, InterleavingMethod
 from ltr_metrics.errors import LtrValueError, naming
-from ltr_metrics.online.interleaving.impressions import Impression, located
-from ltr_metrics.online.interleaving.method import Method, Shown
-from ltr_metrics.online.interleaving.methods import method_named, require_options
+from ltr_metrics.online.interleaving.impressions import Impression, in_text, located
+from ltr_metrics.online.interleaving.methods import method_named, methods_of_log
 from ltr_metrics.online.interleaving.outcome import Outcome
-
-CACHE_SIZE = 256  # methods kept by rankings: queries recur, and some methods take long to prepare
 
 
 def score(
@@ -76,24 +72,19 @@ def score(
     >>> outcome.wins.tolist(), outcome.credit.tolist()
     ([[0, 0], [2, 0]], [0.0, 2.0])
     """
-    method_class = method_named(method)
-    require_options(method_class, options)
+    has_teams, mixed_by = method_named(method, options).has_teams, methods_of_log(options)
     if cluster is not None:
         require_option("cluster", cluster, get_args(ClusterOfImpressions))
-
-    @lru_cache(CACHE_SIZE)
-    def build(rankings: tuple[tuple[Hashable, ...], ...], length: int) -> Method:
-        return method_class(rankings, length, **options)
-
     models: list[str] = []
     credit, labels = array("d"), []
     for location, impression in located(impressions):
         models = models or list(impression.rankings)
         with naming(location):
-            shown = _shown(impression, models, method_class)
-            rankings = tuple(tuple(id_texts(impression.rankings[name])) for name in models)
-            mixed = build(rankings, impression.length or len(shown.documents))
-            credit.extend(mixed.credit(shown, impression.clicks).tolist())
+            _refuse_other(impression, models, method, has_teams)
+            rankings, shown = in_text(impression)
+            mixed = mixed_by(method, rankings, impression.length or len(shown.documents))
+            credit_of = dict(zip(impression.rankings, mixed.credit(shown, impression.clicks), strict=True))
+            credit.extend(credit_of[model] for model in models)
             if cluster is not None:
                 labels.append(getattr(impression, cluster))
                 if is_missing(labels[-1]):
@@ -107,24 +98,16 @@ def score(
     return Outcome(models, method, matrix, cluster=None if cluster is None else labels)
 
 
-def _shown(impression: Impression, models: list[str], method: type[Method]) -> Shown:
-    """Return the list, if it can come from this method and these models.
-
-    Its documents are texts, because a log may have 7 in a ranking and "7" in a list. Its teams are
-    in the order of ``models``.
-    """
-    rankings, shown = impression.rankings, impression.shown
-    if set(rankings) != set(models):
+def _refuse_other(impression: Impression, models: list[str], method: str, has_teams: bool) -> None:
+    """Raise an error if an impression is of other models, or if its list was mixed by another method."""
+    if set(impression.rankings) != set(models):
         raise LtrValueError(
-            f"All impressions must have the same models. Here they are {', '.join(rankings)}, and not "
+            f"All impressions must have the same models. Here they are {', '.join(impression.rankings)}, and not "
             f"{', '.join(models)}. Score the parts of the log separately."
         )
-    is_other = impression.method is not None and method_named(impression.method) is not method
-    if is_other or (shown.teams is not None and not method.has_teams):
+    is_other = impression.method not in (None, method)
+    if is_other or (impression.shown.teams is not None and not has_teams):
         other = impression.method if is_other else "a method with teams"
         raise LtrValueError(
-            f"The list was mixed by {other}. Score it by that method: {method.__name__} would give wrong credit."
+            f"The list was mixed by {other}. Score it by that method: {method} would give wrong credit."
         )
-    numbers = [models.index(name) for name in rankings]
-    documents: list[Hashable] = list(id_texts(shown.documents))
-    return Shown(documents, None if shown.teams is None else [numbers[team] for team in shown.teams])

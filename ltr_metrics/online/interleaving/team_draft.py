@@ -10,7 +10,7 @@ import numpy as np
 
 from ltr_metrics._rows.checks import FloatArray
 from ltr_metrics.errors import LtrTypeError, LtrValueError
-from ltr_metrics.online.interleaving.method import Method, Shown
+from ltr_metrics.online.interleaving.method import Method, Shown, best_unlisted
 
 MAX_STATES = 2**14  # more than sixteen rankers with equal rankings have more
 
@@ -110,18 +110,16 @@ class TeamDraft(TeamMethod):
     """
 
     def _mix(self, rng: np.random.Generator) -> Shown:
-        lists, n_shown = self.rankings, self._n_shown
+        remaining = [iter(ranking) for ranking in self.rankings]
         documents: list[Hashable] = []
         teams: list[int] = []
         listed: set[Hashable] = set()
-        next_index = [0] * len(lists)
-        while len(documents) < n_shown:
-            for ranker in rng.permutation(len(lists)).tolist():
-                ranking = lists[ranker]
-                index = next_index[ranker] = _next_index(ranking, next_index[ranker], listed)
-                if index < len(ranking) and len(documents) < n_shown:
-                    documents.append(ranking[index])
-                    listed.add(ranking[index])
+        while len(documents) < self._n_shown:
+            for ranker in rng.permutation(len(remaining)).tolist():
+                document = next((one for one in remaining[ranker] if one not in listed), None)
+                if document is not None and len(documents) < self._n_shown:
+                    documents.append(document)
+                    listed.add(document)
                     teams.append(ranker)
         return Shown(documents, teams)
 
@@ -137,23 +135,11 @@ class TeamDraft(TeamMethod):
         return np.bincount(clicked, minlength=len(self.rankings)).astype(np.float64)
 
     def _draws(self, documents: list[Hashable]) -> tuple[FloatArray, list[int]]:
-        lists = self.rankings
-        draws_document = np.zeros((len(documents), len(lists)))
-        has_documents = [0] * len(documents)
-        next_index = [0] * len(lists)
+        draws_document, has_documents = np.zeros((len(documents), len(self.rankings))), []
         listed: set[Hashable] = set()
         for slot, document in enumerate(documents):
-            for ranker, ranking in enumerate(lists):
-                index = next_index[ranker] = _next_index(ranking, next_index[ranker], listed)
-                if index < len(ranking):
-                    has_documents[slot] |= 1 << ranker
-                    draws_document[slot, ranker] = ranking[index] == document
+            best = best_unlisted(self.rankings, listed)
+            draws_document[slot] = [one == document for one in best]
+            has_documents.append(sum(1 << i for i, one in enumerate(best) if one is not None))
             listed.add(document)
         return draws_document, has_documents
-
-
-def _next_index(ranking: list[Hashable], index: int, listed: set[Hashable]) -> int:
-    """Return the first index, from ``index`` on, of a document that is not listed yet."""
-    while index < len(ranking) and ranking[index] in listed:
-        index += 1
-    return index

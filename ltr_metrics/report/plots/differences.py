@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ltr_metrics._rows.checks import FloatArray, IntArray
-from ltr_metrics.analysis.comparison import Comparison, Difference
+from ltr_metrics.analysis.comparison import Comparison, Difference, shown_row
 from ltr_metrics.evaluation.change import gain_of
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.report.plots import style
@@ -94,7 +94,7 @@ class DifferencesDisplay(Display):
         LtrKeyError
             If the metric was not compared, or there is no such model.
         """
-        row = comparison.shown(comparison[metric] if model is None else comparison[metric, model])
+        row = shown_row(comparison, comparison[metric] if model is None else comparison[metric, model])
         difference = comparison.differences(row.metric, row.model)
         difference = difference[~np.isnan(difference)]
         return cls(

@@ -12,7 +12,7 @@ import numpy as np
 from ltr_metrics._rows.plain import segment_title
 from ltr_metrics._rows.words import Interval
 from ltr_metrics.analysis.alignment import name_in
-from ltr_metrics.analysis.comparison import Comparison, Difference
+from ltr_metrics.analysis.comparison import Comparison, Difference, shown_row
 from ltr_metrics.analysis.leaderboard import Leaderboard
 from ltr_metrics.analysis.settings import INTERVALS
 from ltr_metrics.errors import LtrValueError
@@ -248,7 +248,7 @@ class ComparisonDisplay(ForestDisplay):
             name = name_in(comparison.first, metric)
             results = [row for row in comparison.rows if row.metric == name]
             pairs = [row.model if comparison.baseline else f"{row.model} - {row.baseline}" for row in results]
-            rows.append(_differences(name, map(comparison.shown, results), pairs))
+            rows.append(_differences(name, [shown_row(comparison, row) for row in results], pairs))
         if not rows:
             raise LtrValueError("There is no metric to draw. Name metrics of the comparison, or pass None for all.")
         return cls(rows=rows, interval=comparison.settings.interval, **of_comparison(comparison))
@@ -462,7 +462,7 @@ class SegmentsDisplay(ForestDisplay):
         if not parts:
             raise LtrValueError(NO_SEGMENTS)
         rows = [
-            _differences(label, [part.shown(part[name, one]) for one in models])
+            _differences(label, [shown_row(part, part[name, one]) for one in models])
             for label, part in [*parts, ("all queries", comparison)]
         ]
         return cls(rows=rows, metric=name, **of_comparison(comparison))

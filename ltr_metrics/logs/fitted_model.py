@@ -9,16 +9,21 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from ltr_metrics._hosts.host_data import finite_numbers
-from ltr_metrics._hosts.host_metrics import refuse_undefined_means
-from ltr_metrics._hosts.known_hosts import host_of, module_of
-from ltr_metrics._hosts.log_names import require_data_name
-from ltr_metrics._rows.checks import AnyArray, FloatArray, as_array, refuse_different_indexes, require_count
+from ltr_metrics._rows.checks import (
+    AnyArray,
+    FloatArray,
+    as_array,
+    finite_numbers,
+    refuse_different_indexes,
+    require_count,
+)
 from ltr_metrics._rows.words import ConventionName, NoRelevant, TiePolicy, Unjudged
 from ltr_metrics.errors import LtrTypeError, LtrValueError, import_extra
 from ltr_metrics.evaluation.evaluate import Queries
+from ltr_metrics.evaluation.means import refuse_undefined_means
+from ltr_metrics.io.hosts import host_of, module_of
 from ltr_metrics.io.models import Model, load_model
-from ltr_metrics.logs.training_log import PerQueryLog, Round
+from ltr_metrics.logs.training_log import PerQueryLog, Round, require_data_name
 from ltr_metrics.metrics.conventions import Convention
 from ltr_metrics.metrics.requests import Metrics, Request, resolve
 

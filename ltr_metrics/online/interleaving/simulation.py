@@ -18,23 +18,16 @@ from ltr_metrics._ranks.threads import n_threads_for
 from ltr_metrics._rows.checks import AnyArray, FloatArray, require_count, require_option
 from ltr_metrics._rows.words import InterleavingMethod, TiesOfRankings
 from ltr_metrics.analysis.settings import seed_from
-from ltr_metrics.errors import LtrTypeError, LtrValueError, import_extra, naming, warn
+from ltr_metrics.errors import LtrTypeError, LtrValueError, naming, warn
 from ltr_metrics.evaluation.evaluate import Queries, queries_from
 from ltr_metrics.online.interleaving.clicks import ClickModel
 from ltr_metrics.online.interleaving.method import short
-from ltr_metrics.online.interleaving.methods import method_named, require_options
+from ltr_metrics.online.interleaving.methods import method_named
+from ltr_metrics.online.interleaving.mixers import OneByOne, RankingArrays, VectorizedPPM, VectorizedTeamDraft
 from ltr_metrics.online.interleaving.outcome import Outcome
-from ltr_metrics.online.interleaving.simulation.mixers import (
-    OneByOne,
-    RankingArrays,
-    VectorizedPPM,
-    VectorizedTeamDraft,
-)
 
-VECTORIZED: dict[str, type[VectorizedTeamDraft | VectorizedPPM]] = {
-    "team_draft": VectorizedTeamDraft,
-    "ppm": VectorizedPPM,
-}
+Vectorized = VectorizedTeamDraft | VectorizedPPM
+VECTORIZED: dict[str, type[Vectorized]] = {"team_draft": VectorizedTeamDraft, "ppm": VectorizedPPM}
 BLOCK = 16_384  # impressions at a time: enough to amortise NumPy's call overhead, few enough for a core's cache
 ROWS_PER_IMPRESSION = 40  # rows that take as long to evaluate as an impression takes to simulate
 TIES_STREAM, IMPRESSIONS_STREAM = range(2)  # spawn keys of the random streams
@@ -52,7 +45,6 @@ def simulate(
     ties: TiesOfRankings = "stable",
     random_state: Any = 0,
     n_threads: int | None = None,
-    progress: bool = False,
     **data: Any,
 ) -> Outcome:
     """Simulate users who click on mixed rankings of labelled queries, and return the outcome.
@@ -87,8 +79,6 @@ def simulate(
     n_threads : int, optional
         Maximum number of threads. The outcome does not depend on it. The default is as for
         `ltr_metrics.evaluate`.
-    progress : bool, default False
-        Show a progress bar.
     **data
         ``qid`` or ``group``, and the other options of `ltr_metrics.Queries`.
 
@@ -123,8 +113,8 @@ def simulate(
     n_impressions, length = require_count("impressions", impressions), require_count("length", length)
     if not isinstance(clicks, ClickModel):
         raise LtrTypeError(f"clicks must be a ClickModel, such as ClickModel.informational(grades=3). Got {clicks!r}.")
-    method_class, options = method_named(method), dict(method_options or {})
-    require_options(method_class, options)  # the vectorised methods have none
+    options = dict(method_options or {})
+    method_class = method_named(method, options)  # the vectorised methods have no options
     queries = queries_from(y_true, data, "simulate", PARAMETERS)
     clicks.require_grades(queries.grades, min(length, int(queries.n_retrieved.max())))
     clicks.warn_of_grades(queries.grades)
@@ -132,7 +122,8 @@ def simulate(
     rankings = RankingArrays.from_scores(
         queries, _check_scores(queries, scores), length, _tie_break(queries, ties, seed)
     )
-    mixer = VECTORIZED[method](rankings) if method in VECTORIZED else OneByOne(rankings, method_class, options)
+    one_by_one = None if method in VECTORIZED else OneByOne(rankings, method_class, options)
+    mixer: Vectorized | OneByOne = one_by_one or VECTORIZED[method](rankings)
     cumulative_weight = _cumulative_weight(queries)
 
     def run_block(start: int) -> FloatArray:
@@ -141,18 +132,14 @@ def simulate(
         draws = rng.random(min(BLOCK, n_impressions - start)) * cumulative_weight[-1]
         query = np.searchsorted(cumulative_weight, draws, side="right")
         shown = mixer.mix(query, rng)
-        return mixer.credit(query, shown, clicks.draw(mixer.grade.take(shown.documents), rng))
+        return mixer.credit(query, shown, clicks.draw(mixer.rankings.grade.take(shown.documents), rng))
 
     starts = range(0, n_impressions, BLOCK)
     n_threads = n_threads_for(n_impressions * ROWS_PER_IMPRESSION, n_threads)
-    with ThreadPoolExecutor(n_threads if mixer.uses_threads else 1) as pool:
-        blocks = pool.map(run_block, starts)
-        if progress:
-            tqdm = import_extra("tqdm.auto", "report").tqdm
-            blocks = tqdm(blocks, total=len(starts), unit=f" blocks of {BLOCK:,} impressions")
-        credit = np.concatenate(list(blocks), axis=1)
-    if mixer.warnings:
-        warn(f"{len(mixer.warnings)} of the queries that were shown gave a warning, the first: {mixer.warnings[0]}")
+    with ThreadPoolExecutor(1 if one_by_one else n_threads) as pool:  # Python code runs one thread at a time
+        credit = np.concatenate(list(pool.map(run_block, starts)), axis=1)
+    if one_by_one and (warnings := one_by_one.warnings):
+        warn(f"{len(warnings)} of the queries that were shown gave a warning, the first: {warnings[0]}")
     return Outcome(list(scores), method, credit, partial(_offline_means, queries, rankings, list(scores)))
 
 
@@ -192,7 +179,7 @@ def _cumulative_weight(queries: Queries) -> FloatArray:
 def _offline_means(queries: Queries, rankings: RankingArrays, names: list[str], metric: Any) -> dict[str, float]:
     """Evaluate the orders that were mixed."""
     means = {}
-    for name, rank in zip(names, rankings.rank, strict=True):
+    for name, rank in zip(names, rankings.rank[:-1].T, strict=True):
         score = np.zeros(queries.n_rows)
         score[rankings.row] = -rank
         (means[name],) = queries.evaluate(score, [metric]).mean.values()

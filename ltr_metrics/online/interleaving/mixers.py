@@ -1,7 +1,9 @@
 """The rankings of many queries as flat arrays, and what mixes them.
 
-`OneByOne` is for any method. Team Draft and PPM have mixers for many impressions at once. Their
-rules and formulas are in `ltr_metrics/online/interleaving/team_draft.py` and `pairwise_preference.py`.
+`OneByOne` is for any method. Team Draft and PPM have mixers for many impressions at once; their
+rules and formulas are in `team_draft.py` and `pairwise_preference.py`. A mixer draws a list for each
+of many queries (`mix`), and gives each ranker credit for each of these impressions (`credit`), as an
+array of shape (n_rankers, n_impressions).
 """
 
 from __future__ import annotations
@@ -22,25 +24,27 @@ MAX_CELLS = 2**22  # pairs of slots times impressions that are processed at a ti
 
 @dataclass(frozen=True, eq=False)
 class RankingArrays:
-    """The rankings of all rankers on all queries.
+    """The rankings of all rankers on many queries.
 
     Attributes
     ----------
-    rank : ndarray of int of shape (n_rankers, n_documents)
-        Rank of each document, from 1. The documents of a query are adjacent.
-    sizes : ndarray of int of shape (n_queries,)
-        Number of documents of each query, at least one.
-    grade : ndarray of int of shape (n_documents,)
+    rank : ndarray of int of shape (n_documents + 1, n_rankers)
+        Rank of each document, from 1. The documents of a query are adjacent. The last entry is not a
+        document: it fills the slots of a query that has no more documents.
+    grade : ndarray of int of shape (n_documents + 1,)
+        -1 for the last entry.
     row : ndarray of int of shape (n_documents,)
         Row of each document in the data.
+    sizes : ndarray of int of shape (n_queries,)
+        Number of documents of each query, at least one.
     length : int
         Maximum number of documents in a list.
     """
 
-    rank: IntArray
-    sizes: IntArray
+    rank: AnyArray
     grade: IntArray
     row: IntArray
+    sizes: IntArray
     length: int
 
     @classmethod
@@ -59,25 +63,53 @@ class RankingArrays:
         sizes = np.bincount(query)
         sizes = sizes[sizes > 0]
         rank_of_order = np.arange(1, len(rows) + 1) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        rank = np.empty((len(scores), len(rows)), dtype=np.intp)
+        rank = np.full((len(rows) + 1, len(scores)), sizes.max(initial=0) + 1, dtype=np.int32)
         second = () if tie_break is None else (tie_break[rows],)
-        for model_rank, score in zip(rank, scores, strict=True):
-            model_rank[np.lexsort((*second, -score[rows], query))] = rank_of_order
-        grade = np.concatenate(([0.0], queries.grades))[queries.grade_index[rows]].astype(np.intp)
-        return cls(rank, sizes, grade, rows, length)
-
-    def __len__(self) -> int:
-        return len(self.rank)
+        for ranker, score in enumerate(scores):
+            rank[np.lexsort((*second, -score[rows], query)), ranker] = rank_of_order
+        grade = np.append(0.0, queries.grades)[queries.grade_index[rows]]
+        return cls(rank, np.append(grade, -1).astype(np.intp), rows, sizes, length)
 
     @property
+    def nothing(self) -> int:
+        """The index that is not a document."""
+        return len(self.row)
+
+    @cached_property
     def starts(self) -> IntArray:
-        """Offset of the first document of each query."""
+        """Index of the first document of each query."""
         return np.cumsum(self.sizes) - self.sizes
+
+    @cached_property
+    def query(self) -> IntArray:
+        """Query of each document."""
+        return np.repeat(np.arange(len(self.sizes)), self.sizes)
+
+    @cached_property
+    def best_rank(self) -> AnyArray:
+        """Best rank of each document in any ranking."""
+        return np.asarray(self.rank.min(axis=1))
 
     @cached_property
     def n_shown(self) -> IntArray:
         """Number of documents in the lists of each query."""
         return np.minimum(self.sizes, self.length)
+
+    def candidates(self) -> RankingArrays:
+        """Return the documents that Team Draft and PPM may show, by best rank: those in the top of any ranking."""
+        top = self.best_rank[:-1]
+        kept = np.flatnonzero(top <= self.length)
+        kept = kept[np.lexsort((top[kept], self.query[kept]))]
+        n_candidates = np.bincount(self.query[kept])  # every query has a document, whose rank is 1
+        with_nothing = np.append(kept, self.nothing)
+        longest = int(self.n_shown.max())
+        return RankingArrays(self.rank[with_nothing], self.grade[with_nothing], self.row[kept], n_candidates, longest)
+
+    def without_unused_slots(self, documents: IntArray, query: IntArray) -> IntArray:
+        """Return the documents of lists, with `nothing` in the slots after the end of each list."""
+        if self.n_shown.min() < self.length:
+            documents[np.arange(len(documents))[:, np.newaxis] >= self.n_shown[query]] = self.nothing
+        return documents
 
 
 class ShownLists(NamedTuple):
@@ -86,8 +118,7 @@ class ShownLists(NamedTuple):
     Attributes
     ----------
     documents : ndarray of int of shape (length, n_impressions)
-        Indices of the documents of a `Candidates`. The last index, which is not a document, fills the
-        slots of a query that has no more documents.
+        Indices of the documents of the mixer's rankings.
     teams : ndarray of int of shape (length, n_impressions), or None
         The ranker that added each document.
     """
@@ -99,35 +130,30 @@ class ShownLists(NamedTuple):
 class OneByOne:
     """One method object per query, built when the query is first drawn. Its credit must not need teams."""
 
-    uses_threads = False  # this is Python code, which runs one thread at a time, and it collects warnings
-
     def __init__(self, rankings: RankingArrays, method: type[Method], options: dict[str, Any]) -> None:
-        self._rankings, self._method, self._options = rankings, method, options
-        self.grade, self.warnings = np.append(rankings.grade, -1), list[str]()
+        self.rankings, self.warnings = rankings, list[str]()
+        self._method, self._options = method, options
         self._of_query = cache(self._build)
 
     def _build(self, query: int) -> Method:
-        start, size = int(self._rankings.starts[query]), int(self._rankings.sizes[query])
-        rankings = start + np.argsort(self._rankings.rank[:, start : start + size], axis=1)
+        start, size = int(self.rankings.starts[query]), int(self.rankings.sizes[query])
+        best_first = start + np.argsort(self.rankings.rank[start : start + size], axis=0)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            method = self._method(rankings, length=self._rankings.length, **self._options)
+            method = self._method(best_first.T, length=self.rankings.length, **self._options)
         self.warnings += [str(warning.message) for warning in caught]
         return method
 
     def mix(self, query: IntArray, rng: np.random.Generator) -> ShownLists:
-        """Draw a list for each of these queries."""
-        length = int(self._rankings.n_shown.max())
-        documents = np.full((length, len(query)), len(self.grade) - 1, dtype=np.intp)
+        documents = np.full((self.rankings.n_shown.max(), len(query)), self.rankings.nothing)
         for impression, one in enumerate(query.tolist()):
             shown = self._of_query(one).mix(rng).documents
             documents[: len(shown), impression] = np.array(shown)
         return ShownLists(documents)
 
     def credit(self, query: IntArray, shown: ShownLists, clicked: BoolArray) -> FloatArray:
-        """Return the credit of each ranker for each impression, of shape (n_rankers, n_impressions)."""
-        credit = np.zeros((len(self._rankings), len(query)))
-        n_shown = (shown.documents < len(self.grade) - 1).sum(axis=0)
+        credit = np.zeros((self.rankings.rank.shape[1], len(query)))
+        n_shown = (shown.documents < self.rankings.nothing).sum(axis=0)
         for impression in np.flatnonzero(clicked.any(axis=0)).tolist():
             documents = shown.documents[: n_shown[impression], impression].tolist()
             slots = np.flatnonzero(clicked[:, impression])
@@ -136,59 +162,6 @@ class OneByOne:
 
 
 # -- Team Draft and PPM for many impressions at once, a hundred times faster ------------------------------------------
-
-
-class Candidates:
-    """The documents that may be shown: those in the top ranks of any ranker.
-
-    The candidates of a query are adjacent, in order of their best rank.
-
-    Attributes
-    ----------
-    query : ndarray of int of shape (n_candidates,)
-    offset : ndarray of int of shape (n_queries,)
-        Offset of the first candidate of each query.
-    top : ndarray of shape (n_candidates + 1,)
-        Best rank of each candidate in any ranking. The last entry of this and of the next arrays is
-        not a document.
-    rank : ndarray of shape (n_candidates + 1, n_rankers)
-    grade : ndarray of shape (n_candidates + 1,)
-        -1 for the last entry.
-    row : ndarray of int of shape (n_candidates,)
-        Row of each candidate in the data.
-    n_shown : ndarray of int of shape (n_queries,)
-        Number of documents in the lists of each query.
-    length, max_candidates : int
-        Maximum number of documents in a list, and of candidates of a query.
-    nothing : int
-        The index that is not a document.
-    """
-
-    uses_threads = True
-
-    def __init__(self, rankings: RankingArrays) -> None:
-        top = rankings.rank.min(axis=0)
-        query = np.repeat(np.arange(len(rankings.sizes)), rankings.sizes)
-        kept = np.flatnonzero(top <= rankings.length)
-        kept = kept[np.lexsort((top[kept], query[kept]))]
-        self.query = query[kept]
-        n_candidates = np.bincount(self.query)  # every query has a document, whose rank is 1
-        self.offset = np.cumsum(n_candidates) - n_candidates
-        self.max_candidates = int(n_candidates.max())
-        self.n_shown = rankings.n_shown
-        self.length = int(self.n_shown.max())
-        ranks = np.vstack([top, rankings.rank]).T[kept]
-        absent_rank = int(rankings.sizes.max()) + 1
-        ranks = np.vstack([ranks, np.full_like(ranks[:1], absent_rank)]).astype(np.int32)  # half the memory to read
-        self.top, self.rank = ranks[:, 0].copy(), ranks[:, 1:].copy()
-        self.grade = np.append(rankings.grade[kept], -1)
-        self.row = rankings.row[kept]
-        self.nothing, self.n_rankers, self.warnings = len(self.row), len(rankings), list[str]()
-
-    def clear_unused_slots(self, documents: IntArray, query: IntArray) -> None:
-        """Set the slots after the end of each list to `nothing`."""
-        if self.n_shown.min() < self.length:
-            documents[np.arange(self.length)[:, np.newaxis] >= self.n_shown[query]] = self.nothing
 
 
 class Draws:
@@ -213,25 +186,24 @@ class Draws:
         return drawn
 
 
-class VectorizedTeamDraft(Candidates):
+class VectorizedTeamDraft:
     """Team Draft over the candidates of many queries.
 
     All rankers rank all documents of a query, so they run out of documents together.
     """
 
     def __init__(self, rankings: RankingArrays) -> None:
-        super().__init__(rankings)
-        n_queries, n_rankers, self.depth = len(self.offset), self.n_rankers, self.length + 1
-        candidate = np.arange(self.nothing) - self.offset[self.query]  # its index within the query
-        # The top candidates of each ranker, followed by an index that is not a candidate.
-        self.lists: AnyArray = np.full((n_queries, n_rankers, self.depth), self.max_candidates, dtype=np.intp)
-        for ranker in range(n_rankers):
-            rank = self.rank[:-1, ranker]
-            is_top = rank <= self.length
-            self.lists[self.query[is_top], ranker, rank[is_top] - 1] = candidate[is_top]
+        self.rankings = rankings = rankings.candidates()
+        self.n_rankers, self.depth = rankings.rank.shape[1], rankings.length + 1
+        self.max_candidates = int(rankings.sizes.max())
+        # The candidates of each query that each ranker has at the top, followed by an index that is no candidate.
+        shape = len(rankings.sizes), self.n_rankers, self.depth
+        self.lists: AnyArray = np.full(shape, self.max_candidates, dtype=np.intp)
+        document, ranker = np.nonzero(rankings.rank[:-1] <= rankings.length)
+        query = rankings.query[document]
+        self.lists[query, ranker, rankings.rank[document, ranker] - 1] = document - rankings.starts[query]
 
     def mix(self, query: IntArray, rng: np.random.Generator) -> ShownLists:
-        """Draw a list for each of these queries."""
         n, n_rankers, width = len(query), self.n_rankers, self.max_candidates + 1
         is_listed = np.zeros((n, width), dtype=np.bool_)
         flat_listed, impression_start = is_listed.reshape(-1), np.arange(0, n * width, width)
@@ -239,10 +211,10 @@ class VectorizedTeamDraft(Candidates):
         next_offset = ((query[:, np.newaxis] * n_rankers + np.arange(n_rankers)) * self.depth).reshape(-1)
         lists = self.lists.reshape(-1)
         first_ranker = np.arange(0, n * n_rankers, n_rankers)
-        documents = np.empty((self.length, n), dtype=np.intp)
-        teams = np.empty((self.length, n), dtype=np.min_scalar_type(n_rankers))
-        draws = rng.random((self.length, n))
-        for slot in range(self.length):
+        documents = np.empty((self.rankings.length, n), dtype=np.intp)
+        teams = np.empty(documents.shape, dtype=np.min_scalar_type(n_rankers))
+        draws = rng.random(documents.shape)
+        for slot in range(len(documents)):
             turn = slot % n_rankers
             if turn == 0:
                 order = Draws(n, n_rankers)
@@ -259,27 +231,23 @@ class VectorizedTeamDraft(Candidates):
             flat_listed[impression_start + document] = True
             is_listed[:, self.max_candidates] = False
             documents[slot] = document
-        documents += self.offset[query]
-        self.clear_unused_slots(documents, query)
-        return ShownLists(documents, teams)
+        documents += self.rankings.starts[query]
+        return ShownLists(self.rankings.without_unused_slots(documents, query), teams)
 
     def credit(self, query: IntArray, shown: ShownLists, clicked: BoolArray) -> FloatArray:
-        """Return the credit of each ranker for each impression, of shape (n_rankers, n_impressions)."""
-        credit = np.empty((self.n_rankers, clicked.shape[1]))
-        for ranker, ranker_credit in enumerate(credit):
-            np.sum((shown.teams == ranker) & clicked, axis=0, out=ranker_credit, dtype=np.float64)
-        return credit
+        of_ranker = [((shown.teams == ranker) & clicked).sum(axis=0) for ranker in range(self.n_rankers)]
+        return np.array(of_ranker, dtype=np.float64)
 
 
-class VectorizedPPM(Candidates):
+class VectorizedPPM:
     """PPM over the candidates of many queries."""
 
     def __init__(self, rankings: RankingArrays) -> None:
-        super().__init__(rankings)
-        n_queries = len(self.offset)
-        cell = self.query * self.length + self.top[:-1] - 1
-        n_new = np.bincount(cell, minlength=n_queries * self.length).reshape(n_queries, self.length)
-        self.n_choices: IntArray = np.maximum(np.cumsum(n_new, axis=1) - np.arange(self.length), 0)
+        self.rankings = rankings = rankings.candidates()
+        n_queries, length = len(rankings.sizes), rankings.length
+        cell = rankings.query * length + rankings.best_rank[:-1] - 1
+        n_new = np.bincount(cell, minlength=n_queries * length).reshape(n_queries, length)
+        self.n_choices: IntArray = np.maximum(np.cumsum(n_new, axis=1) - np.arange(length), 0)
         with np.errstate(divide="ignore"):
             # A slot with one choice cannot lie between the documents of a pair that counts: the upper
             # document is at the slot or above.
@@ -288,20 +256,17 @@ class VectorizedPPM(Candidates):
         self.log_not_drawn: FloatArray = np.concatenate([np.zeros((n_queries, 1)), cumulative], axis=1)
 
     def mix(self, query: IntArray, rng: np.random.Generator) -> ShownLists:
-        """Draw a list for each of these queries."""
-        pool = Draws(len(query), max(self.max_candidates, self.length))
+        pool = Draws(len(query), max(int(self.rankings.sizes.max()), self.rankings.length))
         n_choices = self.n_choices.T[:, query]
         steps = (rng.random(n_choices.shape) * n_choices).astype(np.intp)
         documents = np.empty(n_choices.shape, dtype=np.intp)
-        offset = self.offset[query]
+        offset = self.rankings.starts[query]
         for slot, slot_documents in enumerate(documents):
             np.add(offset, pool.draw(steps[slot]), out=slot_documents)
-        self.clear_unused_slots(documents, query)
-        return ShownLists(documents)
+        return ShownLists(self.rankings.without_unused_slots(documents, query))
 
     def credit(self, query: IntArray, shown: ShownLists, clicked: BoolArray) -> FloatArray:
-        """Return the credit of each ranker for each impression, of shape (n_rankers, n_impressions)."""
-        step = max(1, MAX_CELLS // self.length**2)
+        step = max(1, MAX_CELLS // self.rankings.length**2)
         parts = [slice(start, start + step) for start in range(0, len(query), step)]
         credit = [self._credit_part(query[part], shown.documents[:, part], clicked[:, part]) for part in parts]
         return np.concatenate(credit, axis=1)
@@ -309,13 +274,14 @@ class VectorizedPPM(Candidates):
     def _credit_part(self, query: IntArray, documents: IntArray, clicked: BoolArray) -> FloatArray:
         n = len(query)
         impression, document, other = self._preferences(documents, clicked)
-        one, two = self.top.take(document), self.top.take(other)
+        rank, best_rank = self.rankings.rank, self.rankings.best_rank
+        one, two = best_rank.take(document), best_rank.take(other)
         row = query.take(impression) * self.log_not_drawn.shape[1] - 1
         log_not_drawn = self.log_not_drawn.reshape(-1)
         first, last = row + np.minimum(one, two), row + np.maximum(one, two)
         weight = np.exp(log_not_drawn.take(first) - log_not_drawn.take(last))
-        sign = np.sign(self.rank.take(other, axis=0) - self.rank.take(document, axis=0))
-        credit = np.empty((self.n_rankers, n))
+        sign = np.sign(rank.take(other, axis=0) - rank.take(document, axis=0))
+        credit = np.empty((rank.shape[1], n))
         for ranker, ranker_credit in enumerate(credit):
             ranker_credit[:] = np.bincount(impression, weights=sign[:, ranker] * weight, minlength=n)
         return credit
@@ -323,16 +289,16 @@ class VectorizedPPM(Candidates):
     def _preferences(self, documents: IntArray, clicked: BoolArray) -> list[IntArray]:
         """Return impression, clicked document and other document of each pair that could have been in turned order."""
         length, n = documents.shape
-        not_clicked, top = ~clicked, self.top.take(documents)
+        not_clicked, best_rank = ~clicked, self.rankings.best_rank.take(documents)
         slot_rank = np.arange(1, length + 1)[:, np.newaxis]
         flat, parts = documents.reshape(-1), []
         for slot in range(length):
             # The upper document of a pair could always be in the lower slot. The lower document must
             # be able to be in the upper slot, too.
             above = not_clicked[:slot] & clicked[slot]
-            above &= top[slot] <= slot_rank[:slot]
+            above &= best_rank[slot] <= slot_rank[:slot]
             below = not_clicked[slot + 1 : slot + 2] & clicked[slot]
-            below &= top[slot + 1 : slot + 2] <= slot + 1
+            below &= best_rank[slot + 1 : slot + 2] <= slot + 1
             cells = np.concatenate([np.flatnonzero(above), np.flatnonzero(below) + (slot + 1) * n])
             impression = cells % n
             parts.append((impression, documents[slot].take(impression), flat.take(cells)))
