@@ -9,10 +9,13 @@ import re
 from collections import Counter
 from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
+from command import in_process
 from made_report import EVIL, METRICS, MODELS, SCRIPT, made_report, small_report
 
 import ltr_metrics as ltr
@@ -257,6 +260,65 @@ def test_the_gate_stands_in_the_verdict_and_in_text() -> None:
         words = f"{'PASS' if check.passed else 'FAIL'} {SCRIPT}: {check.rule}: {check.reason}"
         assert words in " ".join(page.text.split())
         assert words in text
+
+
+@pytest.mark.usefixtures("no_figures")
+def test_the_facts_name_the_command_and_the_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    X, y, qid = ltr.make_ranking(30, random_state=0)
+    table = {"qid": qid, "label": y, "a": X[:, 0], "b": X[:, 1]}
+    data, out = tmp_path / "data.csv", tmp_path / "report.html"
+    pd.DataFrame(table | {"doc": [f"secret-{i}" for i in range(len(y))]}).to_csv(data, index=False)
+    arguments = ["report", data, "--scores", "a", "--scores", "b", "--docid", "doc", "--n-resamples", "100", "-o", out]
+    for more in ([], ["--no-documents"]):
+        assert in_process(capsys, *arguments, *more).status == 0
+        html = out.read_text(encoding="utf-8")
+        page = Page(html)
+        assert ("secret-" in html) == (not more)
+        digest = hashlib.sha256(data.read_bytes()).hexdigest()
+        assert f"{data} sha256 {digest[:8]}" in " ".join(page.text.split())
+        assert digest in page.text
+        assert f"ltr-metrics report {data} --scores a" in page.text
+
+
+ANSWERS: dict[str, tuple[dict[str, Any], str]] = {  # a is the best, c and d are equal
+    "one passes": ({"models": "ca", "rules": ["map > 0"]}, "a passes the gate"),
+    "one fails": ({"models": "ca", "rules": ["map < 0"]}, "a fails the gate"),
+    "some": ({"models": "cab", "rules": ["map > -0.01"]}, "1 of 2 candidates pass the gate"),
+    "family": (
+        {"models": "cab", "rules": ["map > -0.01"], "family": "one"},
+        "The gate fails as a whole: 1 of 2 candidates pass",
+    ),
+    "rule for one": ({"models": "cab", "rules": ["a: map > 0"]}, "a passes the gate"),
+    "better": ({"models": "ca"}, "a is better in map"),
+    "worse": ({"models": "ac"}, "c is worse in map"),
+    "unclear": ({"models": "cd"}, "d shows no clear difference in map"),
+    "both": ({"models": "dac"}, "a is better in map"),
+    "none": ({"models": "acd"}, "None of 2 candidates is better in map"),
+    "yardstick": ({"models": "cab", "comparing": {"yardsticks": ["b"]}}, "a is better in map"),
+    "best": ({"models": "cab", "baseline": None}, "a has the best map 0."),
+    "lower": ({"models": "ca", "metrics": ["arp"]}, "a is better in arp"),
+}
+
+
+@pytest.mark.parametrize("case", ANSWERS)
+@pytest.mark.usefixtures("no_figures")
+def test_the_title_is_the_answer(case: str) -> None:
+    X, y, qid = ltr.make_ranking(200, random_state=0)
+    scores = {"a": X[:, 0] + 0.2 * X[:, 1], "b": X[:, 2], "c": X[:, 0] * 0.5 + X[:, 2]}
+    scores["d"] = scores["c"]
+    options, answer = ANSWERS[case]
+    models, metrics = options["models"], options.get("metrics", ["map"])
+    rest = {"baseline": models[0], "comparing": {}} | {
+        k: v for k, v in options.items() if k not in ("models", "metrics")
+    }
+    rest["comparing"] = {"n_resamples": 200} | rest["comparing"]
+    report = summarize(ltr.Queries(y, qid=qid), {name: scores[name] for name in models}, metrics, complete=True, **rest)
+    page = Page(as_html(report))
+    assert page.title.startswith(f"Ranking report: {answer}")
+    assert answer in " ".join(page.text.split())
+    badges = [text for text in ("✓ PASS", "✕ FAIL", "no gate") if text in page.text]
+    if "rules" not in options:
+        assert badges == (["no gate"] if report.comparison is not None else [])
 
 
 def test_names_from_outside_are_text(evil: str) -> None:
