@@ -92,5 +92,5 @@ def report(
         command=shlex.join(["ltr-metrics", *(click.get_current_context().obj or [])]),
         **metrics.policy(),
     )
-    output.write(RENDERERS[output.form](summary))
+    output.write(RENDERERS[output.form](summary, **output.layout))
     return gate_status(summary.gate)

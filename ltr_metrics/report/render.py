@@ -24,7 +24,7 @@ from ltr_metrics.report.verdict import answer_of, facts_parts, top_grade
 from ltr_metrics.report.views import page_of
 
 
-def as_text(report: Report) -> str:
+def as_text(report: Report, *, width: int | None = None) -> str:
     """Return a heading and the tables, for a terminal.
 
     The table of means has a row per metric and model.
@@ -33,6 +33,8 @@ def as_text(report: Report) -> str:
     ----------
     report : Report
         The result of `summarize`.
+    width : int, optional
+        Columns of the terminal. Wider tables leave less important columns out. Default: all of them.
 
     Returns
     -------
@@ -52,7 +54,7 @@ def as_text(report: Report) -> str:
     >>> "mrr" in as_text(report)
     True
     """
-    return _joined(report, tables.as_text, "{}")
+    return _joined(report, lambda part: tables.as_text(part, width), "{}")
 
 
 def as_markdown(report: Report) -> str:

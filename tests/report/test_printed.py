@@ -6,11 +6,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
+import pandas as pd
 import pytest
+from command import in_process
 
 import ltr_metrics as ltr
 from ltr_metrics.counterfactual import Propensities
@@ -150,3 +153,34 @@ def test_a_table_in_each_form() -> None:
     assert latex[3].startswith(r"\begin{tabular}{lr}")
     odd = Table(("name",), [("a\nb\r\\immediate\\write18{id}",)], "l", "title\nb\\immediate")
     assert not [line for line in re.split(r"[\r\n]", as_latex(odd)) if line[0] != "%" and r"\immediate" in line]
+
+
+@pytest.mark.parametrize(
+    ("width", "left_out"), [(80, ["effect", "p", "queries", "baseline", "mde", "+/=/-"]), (120, ["effect"]), (200, [])]
+)
+def test_tables_fit_the_terminal_and_wide_shows_all(
+    width: int, left_out: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y, qid = ltr.make_ranking(n_queries=40, random_state=0)
+    table = {"qid": qid, "label": y, "live": X[:, 0], "candidate": X[:, 0] + X[:, 1]}
+    pd.DataFrame(table).to_csv(tmp_path / "data.csv", index=False)
+    arguments = ["compare", tmp_path / "data.csv", "--scores", "live", "--scores", "candidate", "-m", "ndcg@10,map"]
+    arguments += ["--n-resamples", "100", "--gate", "map > -0.9"]
+    plain = in_process(capsys, *arguments)  # as into a pipe
+    monkeypatch.setattr("ltr_metrics.cli.output.is_terminal", lambda _: True)
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setenv("NO_COLOR", "1")
+    fitting, wide = in_process(capsys, *arguments), in_process(capsys, *arguments, "--wide")
+    assert wide.out == plain.out
+    assert max(map(len, fitting.out.splitlines())) <= width
+    header = fitting.out.splitlines()[0].split()
+    assert [name for name in plain.out.splitlines()[0].split() if name not in header] == sorted(
+        left_out, key=plain.out.splitlines()[0].split().index
+    )
+    note = f"--wide also shows {', '.join(left_out)}."
+    assert (note in fitting.out) == bool(left_out)
+    monkeypatch.delenv("NO_COLOR")
+    monkeypatch.setenv("TERM", "xterm")
+    coloured = in_process(capsys, *arguments)
+    assert "\x1b[32m\x1b[1mPASS\x1b[0m  candidate" in coloured.err
+    assert "\x1b" not in fitting.out + fitting.err + plain.err
