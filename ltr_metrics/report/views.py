@@ -181,7 +181,10 @@ def _differences(report: Report, comparison: Comparison) -> Iterator[PagePart]:
         yield Group("differences", [Table(head, rows, "l")])
     note = "One axis for all metrics of a scale. Solid line: no difference; an arrow points to what is beyond the axis."
     if report.gate is not None:
-        note += " Shaded: a candidate whose interval reaches into it fails the gate."
+        note += (
+            " Shaded: beyond the margin of the gate, whose intervals can be wider, since they hold for all candidates "
+            "and looks together."
+        )
     yield Line([note])
 
 
@@ -266,19 +269,15 @@ def _segments(report: Report) -> list[PagePart]:
         found = comparison.segments()
         models = comparison.candidates or comparison.models
     sizes = {
-        (of, id_text(label)): np.bincount(code)[i]
+        (of, id_text(label)): size
         for of, (labels, code) in first.segments.items()
-        for i, label in enumerate(labels)
+        for label, size in zip(labels, np.bincount(code, minlength=len(labels)).tolist(), strict=True)
     }
     by_size = sorted(found, key=lambda one: -sizes[one[0], id_text(one[1])])[:MAX_SEGMENTS]
     of_segmentation = {of: [one for one in by_size if one[0] == of] for of in first.segments}
     options = {report.names[metric]: _of_metric(report, metric, models, of_segmentation, sizes) for metric in first}
-    notes = (
-        []
-        if len(found) <= MAX_SEGMENTS
-        else [Line([f"These are the {MAX_SEGMENTS} largest of {len(found):,} segments."])]
-    )
-    return [Choice("Metric", options), *notes]
+    note = Line([f"These are the {MAX_SEGMENTS} largest of {len(found):,} segments."])
+    return [Choice("Metric", options), *[note] * (len(found) > MAX_SEGMENTS)]
 
 
 def _of_metric(
@@ -303,8 +302,8 @@ def _of_metric(
             text = id_text(label)
             row: list[str | Cell] = [text, Cell("", "num count", [f"{sizes[of, text]:,}"])]
             if part is None:
-                by = [one.by if of is None else one.by[of] for one in report.evaluations.values()]
-                row += [Cell("", "num", [number(one[label][metric])]) for one in by]
+                by = [one.by if of is None else one.by.get(of, {}) for one in report.evaluations.values()]
+                row += [Cell("", "num", [number(one[label][metric] if label in one else None)]) for one in by]
             else:
                 row.append(Cell("", "num", [number(shown[of, text, models[0]].baseline_mean, 3)]))
                 row += [_in_segment(shown[of, text, model], axis) for model in models]
