@@ -19,7 +19,7 @@ REQUIRED = {  # files that are not modules, whose absence would be noticed late
     "ltr_metrics/py.typed",
     "ltr_metrics/report/page/report.html.j2",
     "ltr_metrics/report/page/style.css",
-    "ltr_metrics/report/page/table.js",
+    "ltr_metrics/report/page/page.js",
 }
 SUFFIXES = {".py", ".typed", ".j2", ".css", ".js"}  # data, caches and drafts have others
 COMPILED = {".cpp", ".so", ".dylib", ".dll"}  # the source stays in the sdist, and each wheel has its own libraries

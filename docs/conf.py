@@ -84,6 +84,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "remove_config_comments": True,
     "abort_on_example_error": True,
+    "reset_modules": ("matplotlib", "gallery_style.use_style"),
 }
 
 html_theme = "pydata_sphinx_theme"

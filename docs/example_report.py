@@ -22,7 +22,7 @@ from ltr_metrics.report import as_html, summarize
 
 METRICS = ["ndcg@10", "err@10"]
 RULES = ["ndcg@10 > -0.005"]
-WIDTH, HEIGHT = 1200, 960  # of the screenshot, in pixels
+WIDTH, HEIGHT = 1280, 900  # of the screenshot, in pixels
 
 
 def train(parts: list[np.ndarray], log: ltr.PerQueryLog) -> lgb.Booster:

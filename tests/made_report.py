@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 import ltr_metrics as ltr
-from ltr_metrics.interleaving import ClickModel
 from ltr_metrics.logs.training_log import Round
 from ltr_metrics.metrics.requests import resolve
 from ltr_metrics.report import Report, summarize
@@ -39,6 +38,8 @@ def made_report(
     source: str = "made",
     metrics: Sequence[str] = METRICS,
     weighted: bool = False,
+    documents: bool = True,
+    rules: Sequence[str] = (),
 ) -> Report:
     """Return a report on synthetic queries; the first model is the baseline, ``qid`` are ids of the first queries."""
     rng = np.random.default_rng(0)
@@ -48,7 +49,7 @@ def made_report(
     queries = ltr.Queries(
         y,
         qid=ids[number],
-        docid=np.arange(len(y)).astype(str),
+        docid=np.char.add("document-", np.arange(len(y)).astype(str)),
         judged=(y > 0) | (rng.random(len(y)) < 0.9),
         by={"size": np.array(labels, dtype=object)[np.arange(n_queries) % len(labels)]},
         query_weight=1 + np.arange(n_queries) % 3 if weighted else None,
@@ -60,20 +61,14 @@ def made_report(
         scores,
         metrics,
         baseline=models[0],
+        rules=rules,
         comparing={"n_resamples": 200},
         complete=True,
+        documents=documents,
         learning={models[-1]: [_log(queries, scores[models[-1]]).learning_curve("valid", "map")]},
         source=source,
         origins={name: f"/runs/{name}.txt" for name in models},
     )
-
-
-def online_report(weights: Mapping[str, float], **online: Any) -> Report:
-    """Return a report with simulated users on models, which add a feature of noise by weight to a good one."""
-    X, y, qid = ltr.make_ranking(n_queries=60, documents=8, n_features=3, random_state=0)
-    scores = {name: X[:, 0] + weight * X[:, 2] for name, weight in weights.items()}
-    options = {"method": "team_draft", "clicks": ClickModel.perfect(grades=5), "impressions": 2000} | online
-    return summarize(ltr.Queries(y, qid=qid), scores, ["map"], online=options)
 
 
 def small_report() -> Report:

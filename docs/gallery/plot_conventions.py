@@ -24,23 +24,26 @@ def ndcg(convention):
 # Systems that read lists of ids do not know grades.
 of_ids = {"kaggle", "spark_mllib", "replay", "recbole", "rectools"}
 values = {name: ndcg(name) for name in ltr.CONVENTIONS if name not in of_ids}
+values = dict(sorted(values.items(), key=lambda item: item[1]))
 
 # %%
-# All bars are called NDCG@10.
-figure, axes = plt.subplots(figsize=(7, 5), layout="constrained")
-bars = axes.barh(list(values), list(values.values()), color="tab:blue", alpha=0.8)
-axes.bar_label(bars, fmt="%.4f", padding=3)
-axes.set(xlabel="NDCG@10 of the same ranking", xlim=(0, 1))
-axes.invert_yaxis()
+# All of these numbers are called NDCG@10.
+figure, axes = plt.subplots(figsize=(5.2, 5), layout="constrained")
+axes.plot(list(values.values()), list(values), "o")
+for name, value in values.items():
+    axes.annotate(f"{value:.4f}", (value, name), xytext=(7, 0), textcoords="offset points", va="center", fontsize=8)
+axes.set(xlabel="NDCG@10 of the same ranking")
+axes.margins(x=0.15)
 
 # %%
 # ``explain_difference`` names the choices that make the difference between two of them.
 # The parts add up to the whole difference.
 explanation = ltr.explain_difference(y, score, qid=qid, metric="ndcg@10", a="lightgbm", b="catboost")
 print(explanation)
-figure, axes = plt.subplots(figsize=(7, 2), layout="constrained")
-bars = axes.barh(list(explanation.parts), list(explanation.parts.values()), color="tab:orange", alpha=0.8)
-axes.bar_label(bars, fmt="%+.4f", padding=3)
-axes.axvline(0, color="black", linewidth=0.8)
+parts = dict(sorted(explanation.parts.items(), key=lambda item: item[1]))
+figure, axes = plt.subplots(figsize=(5.2, 1.8), layout="constrained")
+axes.hlines(list(parts), 0, list(parts.values()), color="C1")
+axes.plot(list(parts.values()), list(parts), "oC1")
+axes.axvline(0, color="black", linewidth=0.9)
 axes.set(xlabel="part of the difference, CatBoost - LightGBM")
-axes.margins(x=0.2)
+axes.margins(0.2)

@@ -25,7 +25,7 @@ comparison = ltr.compare(models, y, qid=qid, metrics=["ndcg@10", "map", "err@10"
 # %%
 # The line at 0 is the live ranking. The dotted line is a loss of 0.005, which this release accepts.
 display = ComparisonDisplay.from_comparison(comparison).plot()
-display.ax_.axvline(-0.005, color="tab:red", linestyle=":")
+display.ax_.axvline(-0.005, color="C1", linestyle=":")
 
 # %%
 # The gate decides by the same intervals.

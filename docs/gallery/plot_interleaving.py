@@ -33,11 +33,11 @@ def errors(method, impressions):
 
 
 impressions = [10, 30, 100, 300, 1000, 3000]
-figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")
+figure, axes = plt.subplots(layout="constrained")
 for method in ("team_draft", "ppm"):
     found = np.array([errors(method, n) for n in impressions])
     spread = found.std(axis=1, ddof=1) / np.sqrt(found.shape[1])
     axes.errorbar(impressions, found.mean(axis=1), yerr=spread, marker="o", label=method)
-axes.set(xscale="log", xlabel="impressions", ylabel="share of pairs in another order, mean of 10 runs")
+axes.set(xscale="log", xlabel="impressions", ylabel="share of pairs in another order,\nmean of 10 runs")
 axes.set_ylim(bottom=0)
 axes.legend()

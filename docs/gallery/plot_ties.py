@@ -19,9 +19,11 @@ audits = [ltr.tie_audit(y, (X[:, 0] / step).round(), qid=qid, metrics="ndcg@10")
 # A metric lies between its worst and its best value, which depend on the order of tied documents.
 # The library reports the mean over all orders, unless you choose another policy with ``ties=``.
 figure, axes = plt.subplots(layout="constrained")
-axes.fill_between(steps, [one.worst for one in audits], [one.best for one in audits], alpha=0.3, label="worst to best")
+axes.fill_between(
+    steps, [one.worst for one in audits], [one.best for one in audits], alpha=0.25, linewidth=0, label="worst to best"
+)
 axes.plot(steps, [one.mean for one in audits], marker="o", label="mean over all orders")
-axes.set(xscale="log", xlabel="rounding step of the scores", ylabel="NDCG@10", ylim=(0, 1))
+axes.set(xscale="log", xlabel="rounding step of the scores", ylabel="NDCG@10")
 axes.legend(loc="lower left")
 plt.show()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from ltr_metrics.cli.output import Output, gate_status, in_json
 from ltr_metrics.errors import LtrKeyError, LtrValueError, did_you_mean, naming
 from ltr_metrics.evaluation.load import load_result
 from ltr_metrics.evaluation.result import Evaluation
-from ltr_metrics.evaluation.tables import as_latex, as_markdown
+from ltr_metrics.evaluation.tables import as_latex, as_markdown, as_text
 from ltr_metrics.io.tables import is_csv, read_ids
 from ltr_metrics.metrics.requests import resolve
 from ltr_metrics.report.csv import in_csv
@@ -51,7 +52,7 @@ def _as_tables(comparison: Comparison, render: Callable[[Any], str]) -> str:
 
 
 RENDERERS: dict[str, Callable[[Comparison, Mapping[str, str], GateResult | None], str]] = {
-    "text": lambda comparison, _origins, _gate: f"{comparison}\n",
+    "text": lambda comparison, _origins, _gate: _as_tables(comparison, as_text),
     "json": _as_json,
     "csv": lambda comparison, _origins, _gate: _as_csv(comparison),
     "markdown": lambda comparison, _origins, _gate: _as_tables(comparison, as_markdown),
@@ -140,7 +141,10 @@ def compare(
         compared = _compare_results(inputs, saved, metrics, settings | policy)
     origins = inputs.origins() | {name: f"result {file}" for name, file in results.items()}
     result = gate(compared, **vars(gating)) if gating.rules else None
-    output.write(RENDERERS[output.form](compared, origins, result))
+    if output.form == "text":
+        output.write(_as_tables(compared, partial(as_text, width=output.layout.get("width"))))
+    else:
+        output.write(RENDERERS[output.form](compared, origins, result))
     return gate_status(result)
 
 

@@ -115,7 +115,7 @@ RENDERERS: dict[str, Callable[[Result], str]] = {
 @options.subcommand(
     "Evaluate the rounds of model files.",
     RENDERERS,
-    without=("by", "skill"),
+    without=("by", "skill", "is_wide"),
     every=options.metric_option(
         "--every", "Evaluate after N, 2N, 3N, ... rounds, and after the last one.", "N", type=options.COUNT, default=1
     ),

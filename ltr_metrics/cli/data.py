@@ -112,7 +112,8 @@ def read_source(
     if inputs.on and len(columns) == len(inputs.scores):
         raise LtrValueError("--on needs a table of scores: --scores NAME=FILE.")
     scores = {name: _scores(table, item, inputs.on, queries) for name, item in inputs.scores.items()}
-    for name, file in tqdm(inputs.models.items(), "Scoring with models", disable=None, leave=False):
+    models = tqdm(inputs.models.items(), "Scoring with models", disable=None, leave=False) if inputs.models else ()
+    for name, file in models:
         scores[name] = load_model(file).predict(features)
     return Source(dict.fromkeys(scores, queries), scores, features)
 

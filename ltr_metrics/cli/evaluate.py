@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,13 @@ from ltr_metrics.cli.output import Output, print_message
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.report import Report, as_json, as_latex, as_markdown, as_per_query_csv, as_text, summarize
 
-RENDERERS = {"text": as_text, "json": as_json, "csv": as_per_query_csv, "markdown": as_markdown, "latex": as_latex}
+RENDERERS: dict[str, Callable[..., str]] = {
+    "text": as_text,
+    "json": as_json,
+    "csv": as_per_query_csv,
+    "markdown": as_markdown,
+    "latex": as_latex,
+}
 
 
 @options.subcommand(
@@ -78,7 +84,7 @@ def evaluate(
         source = read_source(inputs, by=metrics.by, cluster=intervals.cluster)
         details |= {"intervals_of_means": settings or None, "skill": metrics.skill, **metrics.policy()}
         report = summarize(source.queries, source.scores, requested, **details)
-    text = RENDERERS[output.form](report)
+    text = RENDERERS[output.form](report, **output.layout)
     for name, file in files.items():
         report.evaluations[name].save(file)
         print_message(f"Wrote {file}.")

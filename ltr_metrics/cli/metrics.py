@@ -70,7 +70,7 @@ def _plain(value: Any) -> Any:
 RENDERERS: dict[str, Callable[[], str]] = {"text": _as_text, "json": _as_json}
 
 
-@options.subcommand("List the metrics and the conventions.", RENDERERS, without=("is_spreadsheet_safe",))
+@options.subcommand("List the metrics and the conventions.", RENDERERS, without=("is_spreadsheet_safe", "is_wide"))
 def metrics(output: Output) -> None:
     """List the metrics with their parameters, and the conventions.
 

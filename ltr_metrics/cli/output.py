@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import sys
 from collections.abc import Collection, Iterable
 from contextlib import suppress
@@ -26,6 +28,8 @@ FORMATS = {".txt": "text", ".json": "json", ".csv": "csv", ".md": "markdown", ".
 DATA_FORMATS = ("json", "csv", "html")  # these quote control characters themselves
 STANDARD_OUTPUT = Path("-")
 GATE_FAILED = 1
+COLOURS = {"PASS": "green", "better": "green", "FAIL": "red", "worse": "red"}
+VERDICTS = re.compile(r"(?<!\S)(PASS|FAIL|better|worse)(?=  | in |$)", re.MULTILINE)  # in tables, and before metrics
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,13 @@ class Output:
     is_spreadsheet_safe: bool = options.output_option(
         "--spreadsheet-safe", "Put an apostrophe before text in CSV that a spreadsheet would run."
     )
+    is_wide: bool = options.output_option("--wide", "Show all columns of tables that are wider than the terminal.")
+
+    @property
+    def layout(self) -> dict[str, int]:
+        """How text is laid out: within the width of the terminal, unless it goes elsewhere or may be wider."""
+        is_narrow = self.form == "text" and self.path is None and is_terminal(sys.stdout) and not self.is_wide
+        return {"width": shutil.get_terminal_size().columns} if is_narrow else {}
 
     def checked(self, formats: Collection[str], inputs: Iterable[Path], *others: Path) -> Output:
         """Return the output with its format; refuse one that cannot be written, before any work is done.
@@ -73,6 +84,8 @@ class Output:
         if self.path is not None:
             write_file(self.path, text)
             return
+        if self.form == "text":
+            text = coloured(text, sys.stdout)
         try:
             # Without color, click removes escape sequences from data that are piped.
             click.echo(text, nl=False, color=True)
@@ -107,7 +120,19 @@ def write_file(path: Path, content: str | bytes) -> None:
 def print_message(message: str) -> None:
     """Write to standard error with control characters escaped; a stream that is full does not change the status."""
     with suppress(OSError):
-        click.echo(printable(message), err=True)
+        click.echo(coloured(printable(message), sys.stderr), err=True, color=True)
+
+
+def is_terminal(stream: Any) -> bool:
+    """Whether somebody reads a stream as it is written."""
+    return bool(stream is not None and stream.isatty())
+
+
+def coloured(text: str, stream: Any) -> str:
+    """Return text for a stream, with verdicts in colour on a terminal, unless NO_COLOR is set (https://no-color.org)."""
+    if not is_terminal(stream) or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return text
+    return VERDICTS.sub(lambda match: click.style(match[0], fg=COLOURS[match[0]], bold=match[0].isupper()), text)
 
 
 def drop_unwritten() -> None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
+
+import click
+
 from ltr_metrics.cli import options
 from ltr_metrics.cli.compare import check_rules
 from ltr_metrics.cli.curve import log_rounds
@@ -22,6 +26,7 @@ RENDERERS = EVALUATION_RENDERERS | {"html": as_html}
     learning_curve=options.model_option(
         "--learning-curve", "Add the learning curve of each model file, every N rounds.", "N", type=options.COUNT
     ),
+    no_documents=options.output_option("--no-documents", "Leave out the ids, grades and scores of documents."),
 )
 def report(
     inputs: options.Inputs,
@@ -30,15 +35,16 @@ def report(
     comparison: options.Comparison,
     intervals: options.IntervalsOfDifferences,
     gate: options.Gate,
+    no_documents: bool,
     output: Output,
 ) -> int:
     """Write a report as one HTML file that needs no network.
 
-    The report has means and quantiles, the metrics by cutoff and by segment, and an audit of ties
-    and judgments. With two models or more, it also has the comparison with the baseline, the
-    queries that gain and lose most, and the changes of the rankings. With --learning-curve, it has
-    the learning curves of the model files. The other formats have the tables, and csv has the
-    values of each query.
+    The report has the means, the metrics by cutoff and by segment, and an audit of ties and
+    judgments. With two models or more, it also has the comparison with the baseline, the queries
+    that gain and lose most with their documents under both models, and the changes of the rankings.
+    With --learning-curve, it has the learning curves of the model files. The other formats have
+    the tables, and csv has the values of each query.
 
     DATA are described in 'ltr-metrics evaluate --help'.
 
@@ -79,9 +85,12 @@ def report(
         **vars(gate),
         complete=True,
         learning=curves,
+        documents=not no_documents,
         source=inputs.description(),
         origins=inputs.origins(),
+        files=[file for file in inputs.files() if file.is_file()],
+        command=shlex.join(["ltr-metrics", *(click.get_current_context().obj or [])]),
         **metrics.policy(),
     )
-    output.write(RENDERERS[output.form](summary))
+    output.write(RENDERERS[output.form](summary, **output.layout))
     return gate_status(summary.gate)

@@ -1,32 +1,16 @@
-"""What a section consists of besides tables and text, and what only the page shows of a cell."""
+"""What the page consists of besides tables and text, and how it writes numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from ltr_metrics.errors import one_line
-from ltr_metrics.evaluation.tables import Table, TableOrText
+from ltr_metrics.evaluation.tables import Drawing, Piece, TableOrText
 
-WIDTH, MARGIN = 150, 5  # of a drawing in a table, in pixels
-
-
-class Cell(str):
-    """Text that the page colours by a CSS class or a depth of shade, and shows with a drawing or a line below."""
-
-    css: str
-    mark: str
-    below: tuple[str, ...]
-    depth: float
-
-    def __new__(  # noqa: PYI034  (no class inherits it)
-        cls, text: str, css: str = "", *, mark: str = "", below: tuple[str, ...] = (), depth: float = 0
-    ) -> Cell:
-        """Return the text with its attributes."""
-        cell = super().__new__(cls, text)
-        cell.css, cell.mark, cell.below, cell.depth = css, mark, below, depth
-        return cell
+Pieces = Sequence[Piece]
+MINUS = "\N{MINUS SIGN}"
 
 
 @dataclass(frozen=True)
@@ -61,93 +45,113 @@ class Figure:
 
 
 class Line(NamedTuple):
-    """A paragraph of plain text and cells."""
+    """A paragraph."""
 
-    pieces: Sequence[str]
-    css: str = "line"
+    pieces: Pieces
+    css: str = "key"
 
 
 class Fold(NamedTuple):
-    """Parts that open below a title on the page; without the page, only some are printed."""
+    """Parts that open below a line."""
 
-    title: str
+    title: Pieces
     parts: Sequence[PagePart]
+    css: str = ""
     is_open: bool = False
-    is_printed: bool = True
 
 
-class Pair(NamedTuple):
-    """Tables that stand side by side if there is room."""
+class Choice(NamedTuple):
+    """Parts of which one is shown, chosen by its title; all of them where the page runs no script."""
 
-    tables: Sequence[Table]
-
-
-PagePart = (
-    TableOrText | Line | Fold | Pair | Figure | dict[str, str]
-)  # a dict has the meanings of terms, which only the page explains
+    label: str
+    options: Mapping[str, Sequence[PagePart]]
 
 
-def printed(parts: Iterable[PagePart]) -> Iterator[TableOrText]:
-    """Yield the tables and texts of the formats without a page."""
-    for part in parts:
-        if isinstance(part, Line):
-            yield "".join(map(one_line, part.pieces))
-        elif isinstance(part, Pair):
-            yield from part.tables
-        elif isinstance(part, Fold):
-            if part.is_printed:
-                yield one_line(part.title)
-                yield from printed(part.parts)
-        elif not isinstance(part, (Figure, dict)):
-            yield part
+class Group(NamedTuple):
+    """Parts in a class of their own; the cells of their tables may become blocks in a narrow window."""
+
+    css: str
+    parts: Sequence[PagePart]
 
 
-def with_cells(table: Table, column: str, attributes: Iterable[Mapping[str, Any]]) -> Table:
-    """Return the table with attributes for the cells of a column."""
-    i = table.header.index(column)
-    rows = [[*row[:i], Cell(row[i], **of), *row[i + 1 :]] for row, of in zip(table.rows, attributes, strict=True)]
-    return table._replace(rows=rows)
+PagePart = TableOrText | Line | Fold | Choice | Group | Figure | Drawing | Mapping[str, Pieces]  # a mapping has terms
+
+
+# -- numbers ----------------------------------------------------------------------------------------------------------
+
+
+def number(value: float | None, digits: int = 4) -> str:
+    """Return a number with a minus sign that is as wide as a plus; a missing one is a dash."""
+    return "\N{EN DASH}" if value is None or value != value else f"{value:.{digits}f}".replace("-", MINUS)
+
+
+def signed(value: float, digits: int = 4) -> str:
+    """Return a number with its sign; digits are added until it does not look like 0."""
+    while value and digits < 8 and round(abs(value), digits) == 0:
+        digits += 1
+    return "\N{EN DASH}" if value != value else f"{value:+.{digits}f}".replace("-", MINUS)
+
+
+def percent(value: float, digits: int = 1, sign: str = "") -> str:
+    """Return a share in percent."""
+    return "\N{EN DASH}" if value != value else f"{value:{sign}.{digits}%}".replace("-", MINUS)
+
+
+def interval(low: float, high: float, digits: int = 4) -> str:
+    """Return an interval whose ends have signs."""
+    return "" if low != low else f"[{signed(low, digits)}, {signed(high, digits)}]"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names in a sentence.
+
+    >>> listed(["a", "b", "c"])
+    'a, b and c'
+    """
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
 class Axis:
-    """The horizontal axis of the drawings in some rows."""
+    """A linear axis that has 0, in percent of its width, with round ticks."""
 
     def __init__(self, values: Iterable[float]) -> None:
-        known = [value for value in values if value == value] or [0.0]
-        self.low, self.high = min(known), max(known)
+        known = [0.0, *(value for value in values if math.isfinite(value))]
+        low, high = min(known), max(known)
+        width = high - low or 1.0
+        self.low, self.width = low - 0.03 * width, 1.06 * width
+        exponent = math.floor(math.log10(width / 5))
+        step = next(one for one in (m * 10.0**exponent for m in (1, 2, 5, 10)) if width / one <= 5)
+        self.digits = max(0, -math.floor(math.log10(step) + 1e-9))
+        first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+        self.ticks = [i * step for i in range(first, last + 1)]
 
     def x(self, value: float) -> float:
-        """Return the position of a value in pixels."""
-        share = (value - self.low) / (self.high - self.low) if self.high > self.low else 0.5
-        return round(MARGIN + share * (WIDTH - 2 * MARGIN), 1)
+        """Return the position of a value."""
+        return round(100 * (value - self.low) / self.width, 1)
 
+    def gate_label(self, value: float, text: str) -> tuple[float, str]:
+        """Return where a margin is labelled: at the edge, with an arrow, if it lies beyond the axis."""
+        x = self.x(value)
+        arrow = (
+            "\N{BLACK LEFT-POINTING SMALL TRIANGLE} "
+            if x < 0
+            else "\N{BLACK RIGHT-POINTING SMALL TRIANGLE} "
+            if x > 100
+            else ""
+        )
+        return min(max(x, 0), 100), f"{arrow}{text}"
 
-def interval_mark(row: Any, axis: Axis, css: str) -> str:
-    """Draw a difference with its interval, and a dashed line at 0."""
-    if row.ci_low != row.ci_low:
-        return ""
-    zero, low, high, middle = map(axis.x, (0, row.ci_low, row.ci_high, row.difference))
-    return _svg(
-        css,
-        f'<line class="zero" x1="{zero}" x2="{zero}" y1="0" y2="16"/>'
-        f'<line x1="{low}" x2="{high}" y1="8" y2="8"/><circle cx="{middle}" cy="8" r="3.5"/>',
-    )
+    def scale(self) -> Drawing:
+        """Return the ticks with their numbers."""
+        ticks = [(self.x(tick), signed(tick, self.digits) if tick else "0") for tick in self.ticks]
+        return Drawing("scale", {"ticks": ticks})
 
-
-def spread_mark(mean: float, quantiles: Sequence[float], axis: Axis) -> str:
-    """Draw five quantiles as a line, a box and a tick, and the mean as a point."""
-    if mean != mean:
-        return ""
-    q5, q25, median, q75, q95 = map(axis.x, quantiles)
-    return _svg(
-        "spread",
-        f'<line x1="{q5}" x2="{q95}" y1="8" y2="8"/>'
-        f'<rect x="{q25}" width="{max(q75 - q25, 1):.1f}" y="3.5" height="9"/>'
-        f'<line class="median" x1="{median}" x2="{median}" y1="2" y2="14"/>'
-        f'<circle cx="{axis.x(mean)}" cy="8" r="3"/>',
-    )
-
-
-def _svg(css: str, shapes: str) -> str:
-    size = f'viewBox="0 0 {WIDTH} 16" width="{WIDTH}" height="16"'
-    return f'<svg class="mark {css}" {size} aria-hidden="true">{shapes}</svg>'
+    def interval(
+        self, low: float, high: float, value: float, css: str, margins: Sequence[tuple[float, bool]] = ()
+    ) -> Drawing:
+        """Return the drawing of a difference with its interval, and of margins, each with whether it is a floor."""
+        x = {name: self.x(one) for name, one in {"low": low, "high": high, "value": value}.items() if one == one}
+        beyond = "" if len(x) < 3 else "left" if x["high"] < 0 else "right" if x["low"] > 100 else ""
+        ends = {"low": max(x["low"], 0), "high": min(x["high"], 100)} if len(x) == 3 else {}
+        of_margins = [(min(max(self.x(margin), 0), 100), is_floor) for margin, is_floor in margins]
+        return Drawing("interval", {"css": css, "zero": self.x(0), "margins": of_margins, "beyond": beyond} | x | ends)

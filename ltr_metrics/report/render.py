@@ -6,6 +6,7 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import Callable
+from datetime import datetime
 from hashlib import sha256
 from typing import Any
 
@@ -14,16 +15,16 @@ import numpy as np
 from ltr_metrics._rows.ids import id_texts
 from ltr_metrics.errors import import_extra, one_line
 from ltr_metrics.evaluation import tables
-from ltr_metrics.evaluation.saved import versions
 from ltr_metrics.evaluation.tables import TableOrText
 from ltr_metrics.report.csv import in_csv
-from ltr_metrics.report.parts import printed
 from ltr_metrics.report.query_table import query_table
 from ltr_metrics.report.report import Report
-from ltr_metrics.report.sections import TOOLTIPS, facts_of, sections_of, settings_of
+from ltr_metrics.report.sections import facts_of, sections_of, settings_of
+from ltr_metrics.report.verdict import answer_of, facts_parts, top_grade
+from ltr_metrics.report.views import page_of
 
 
-def as_text(report: Report) -> str:
+def as_text(report: Report, *, width: int | None = None) -> str:
     """Return a heading and the tables, for a terminal.
 
     The table of means has a row per metric and model.
@@ -32,6 +33,8 @@ def as_text(report: Report) -> str:
     ----------
     report : Report
         The result of `summarize`.
+    width : int, optional
+        Columns of the terminal. Wider tables leave less important columns out. Default: all of them.
 
     Returns
     -------
@@ -51,7 +54,7 @@ def as_text(report: Report) -> str:
     >>> "mrr" in as_text(report)
     True
     """
-    return _joined(report, tables.as_text, "{}")
+    return _joined(report, lambda part: tables.as_text(part, width), "{}")
 
 
 def as_markdown(report: Report) -> str:
@@ -123,9 +126,8 @@ def as_latex(report: Report) -> str:
 def _joined(report: Report, render: Callable[[TableOrText], str], heading: str) -> str:
     facts = facts_of(report) | settings_of(report)
     texts = [render("\n".join(f"{one_line(name)}: {one_line(fact)}" for name, fact in facts.items()))]
-    for section in sections_of(report):
-        parts = list(printed(section.parts))
-        texts += [heading.format(section.title)] * bool(parts) + list(map(render, parts))
+    for title, parts in sections_of(report):
+        texts += [heading.format(title), *map(render, parts)]
     return "\n\n".join(texts) + "\n"
 
 
@@ -247,16 +249,22 @@ def as_html(report: Report) -> str:
     page = jinja.Environment(
         loader=loader, autoescape=True, undefined=jinja.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    style, script = (loader.get_source(page, name)[0].replace("\r\n", "\n") for name in ("style.css", "table.js"))
+    page.filters["html"] = lambda part, draw, **options: markup(
+        tables.as_html(part, lambda one: str(draw(one)), **options)
+    )
+    page.filters["words"] = lambda words: markup(tables.words_as_html(words))
+    style, script = (loader.get_source(page, name)[0].replace("\r\n", "\n") for name in ("style.css", "page.js"))
     queries = query_table(report)
     data = json.dumps(queries, separators=(",", ":"), allow_nan=False)  # ASCII, so no U+2028 either
+    answer, short = answer_of(report)
     html = page.get_template("report.html.j2").render(
-        models=list(report.evaluations) if report.comparison is None else report.comparison.models,
+        answer=answer,
+        short=short,
         baseline=None if report.comparison is None else report.comparison.baseline,
-        facts=facts_of(report),
-        settings=settings_of(report) | versions(),
-        sections=sections_of(report, figures_of(report)),
-        tooltips=TOOLTIPS,
+        date=datetime.fromisoformat(report.date) if report.date else None,
+        facts=facts_parts(report),
+        sections=page_of(report, figures_of(report)),
+        top=top_grade(report),
         style=markup(style),
         script=markup(script),
         script_hash=b64encode(sha256(script.encode()).digest()).decode(),

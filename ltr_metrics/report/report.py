@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime, timezone
+from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +22,7 @@ from ltr_metrics.analysis.gate import GateResult, gate
 from ltr_metrics.analysis.intervals import Intervals, intervals
 from ltr_metrics.analysis.leaderboard import Leaderboard
 from ltr_metrics.analysis.moves import Churn, RankChanges, churn_of, rank_changes
+from ltr_metrics.analysis.opened_query import ranked_rows
 from ltr_metrics.errors import Argument, LtrTypeError, LtrValueError, naming
 from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.evaluation.result import Evaluation
@@ -25,13 +30,15 @@ from ltr_metrics.evaluation.saved import versions
 from ltr_metrics.logs.learning import LearningCurve
 from ltr_metrics.metrics.base import RankMetric
 from ltr_metrics.metrics.requests import Metrics, Request, resolve
-from ltr_metrics.report.online import Online
 from ltr_metrics.report.plots.lines import MetricOverKDisplay
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 CONFIDENCE = 0.95  # of intervals in a report without a comparison
 MAX_CUTOFFS = 20  # on one curve; more cutoffs are spaced evenly on a logarithmic scale
 MAX_CHANGES = 10  # queries listed on each side
+MAX_OPENED = 5  # of these, queries whose documents are kept
+MAX_DOCUMENTS = 10  # of each ranking of such a query
+RESAMPLES_OF_CURVES = 2_000  # at most, for the differences at each cutoff
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -50,8 +57,6 @@ class Report:
         The checks of the rules, if there are rules.
     intervals : dict of str to Intervals
         The intervals of each model's means, if they were requested.
-    online : Online or None
-        The outcome of the simulated users, if they were requested.
     audit : Audit or None
         Ties and judged shares; with the next four only in a complete report.
     changes : list of dict
@@ -59,13 +64,19 @@ class Report:
     churn, rank_changes : dict of str to Churn and RankChanges
         The changes of the rankings of each model against the baseline.
     curves : list of MetricOverKDisplay
-        The metrics by cutoff.
+        The metrics by cutoff, each followed by the differences to the baseline.
     learning : dict of str to list of LearningCurve
         The learning curves of each model.
     source : str
         Description of the data.
     origins : dict of str to str
         Where each model comes from.
+    files : dict of str to str
+        SHA-256 of the files that the numbers come from.
+    command : str
+        The command that made the report.
+    date : str
+        When it was made, in ISO 8601.
 
     See Also
     --------
@@ -87,7 +98,6 @@ class Report:
     comparison: Comparison | None = None
     gate: GateResult | None = None
     intervals: dict[str, Intervals] = field(default_factory=dict)
-    online: Online | None = None
     audit: Audit | None = None
     changes: list[dict[str, Any]] = field(default_factory=list)
     churn: dict[str, Churn] = field(default_factory=dict)
@@ -96,6 +106,15 @@ class Report:
     learning: dict[str, list[LearningCurve]] = field(default_factory=dict)
     source: str = ""
     origins: dict[str, str] = field(default_factory=dict)
+    files: dict[str, str] = field(default_factory=dict)
+    command: str = ""
+    date: str = ""
+
+    @property
+    def names(self) -> dict[str, str]:
+        """The name of each metric as it was typed, by its canonical name."""
+        asked = {name: typed for typed, name in reversed(list(self.first.per_query.asked.items()))}
+        return {name: asked.get(name, name) for name in self.first}
 
     @property
     def first(self) -> Evaluation:
@@ -159,6 +178,9 @@ class Report:
         sections: dict[str, Any] = {
             "source": self.source,
             "origins": self.origins,
+            "files": self.files,
+            "command": self.command,
+            "date": self.date,
             "data": self.data,
             "options": {
                 **{name: getattr(policy, name) for name in ("ties", "no_relevant", "no_relevant_of", "convention")},
@@ -173,7 +195,6 @@ class Report:
             "comparison": self.comparison,
             "leaderboard": None if self.leaderboard is None else self.leaderboard.rows,
             "gate": self.gate,
-            "online": self.online,
             "changes": self.changes,
             "rankings": self.rankings(),
             "audit": self.audit,
@@ -199,10 +220,13 @@ def summarize(
     skill: bool = False,
     learning: Mapping[str, Sequence[LearningCurve]] | None = None,
     intervals_of_means: Mapping[str, Any] | None = None,
-    online: Mapping[str, Any] | None = None,
     k: int = 10,
+    documents: bool = True,
     source: str = "",
     origins: Mapping[str, str] | None = None,
+    files: Iterable[str | os.PathLike[str]] = (),
+    command: str = "",
+    date: datetime | None = None,
     **options: Any,
 ) -> Report:
     """Evaluate models on the same queries, and describe how they differ.
@@ -240,16 +264,21 @@ def summarize(
     intervals_of_means : mapping, optional
         Add the standard error and the confidence interval of each mean. The mapping has options of
         `ltr_metrics.intervals`, and may be empty. Clusters are those of ``queries``.
-    online : mapping, optional
-        Predict by simulation which model users prefer. The mapping has options of
-        `ltr_metrics.interleaving.simulate`, at least ``method`` and ``clicks``. ``ties`` defaults
-        to ``"random"``. This needs two or more models that rank the same rows.
     k : int, default 10
         Cutoff of churn, rank changes and the share of judged documents.
+    documents : bool, default True
+        Whether a complete report keeps the first documents of the queries that it lists, with their
+        ids, grades and scores. Pass False if they must not be shared.
     source : str, optional
         Description of the data, for the heading.
     origins : mapping of str to str, optional
         Where each model comes from: a file or a column.
+    files : iterable of path, optional
+        Files that the numbers come from. The report names them with their SHA-256.
+    command : str, optional
+        The command that made the report.
+    date : datetime, optional
+        When the report was made. The default is now.
     **options
         ``ties``, ``no_relevant``, ``convention``. See `ltr_metrics.evaluate`.
 
@@ -288,8 +317,6 @@ def summarize(
     request = resolve(metrics, **options)
     by_model = dict.fromkeys(scores, queries) if isinstance(queries, Queries) else queries
     first = by_model[next(iter(scores))]
-    # The simulation goes first, since it can still reject its options and the grades.
-    simulated = None if online is None else Online.simulate(by_model, scores, online)
     evaluations, estimates = {}, {}
     for name, column in scores.items():
         with naming(name):
@@ -306,12 +333,17 @@ def summarize(
     if complete:
         confidence = CONFIDENCE if comparison is None else comparison.settings.confidence
         sections["audit"] = audit_of(by_model, scores, request, k)
-        sections["curves"] = _curves(by_model, scores, request, confidence)
+        sections["curves"] = _curves(by_model, scores, request, confidence, comparison)
     if complete and comparison is not None:
         of_baseline = str(baseline)
         same = [name for name in comparison.models if by_model[name] is by_model[of_baseline]]
         pairs = {name: (by_model[name], scores[of_baseline], scores[name]) for name in same}
         sections["changes"] = list(_changes(comparison))
+        if documents:
+            ranked = {name: ranked_rows(by_model[name], column) for name, column in scores.items()}
+            comparison.documents.keep(
+                comparison.evaluations, ranked, _listed(comparison, sections["changes"]), MAX_DOCUMENTS
+            )
         sections["churn"] = {name: churn_of(*pair, k=k) for name, pair in pairs.items()}
         sections["rank_changes"] = {name: rank_changes(*pair, k=k) for name, pair in pairs.items()}
     return Report(
@@ -322,12 +354,34 @@ def summarize(
         if comparison is not None and rules
         else None,
         intervals=estimates,
-        online=None if simulated is None else replace(simulated, evaluations=evaluations),
         learning={name: list(of) for name, of in (learning or {}).items()},
         source=source,
         origins=dict(origins or {}),
+        files={os.fspath(file): _sha256(Path(file)) for file in files},
+        command=command,
+        date=(date or datetime.now(timezone.utc)).isoformat(timespec="minutes"),
         **sections,
     )
+
+
+def _sha256(path: Path) -> str:
+    digest = sha256()
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def _listed(comparison: Comparison, changes: Iterable[dict[str, Any]]) -> list[Any]:
+    """Return the queries whose documents the report shows: those of the largest changes, but not of yardsticks."""
+    n_shown: dict[tuple[Any, ...], int] = {}
+    listed: dict[Any, None] = {}
+    for row in changes:
+        key = row["metric"], row["model"], row["has_gained"]
+        n_shown[key] = n_shown.get(key, 0) + 1
+        if n_shown[key] <= MAX_OPENED and row["model"] not in comparison.yardsticks:
+            listed[row["qid"]] = None
+    return list(listed)
 
 
 def _changes(comparison: Comparison) -> Iterator[dict[str, Any]]:
@@ -353,20 +407,46 @@ def _changes(comparison: Comparison) -> Iterator[dict[str, Any]]:
 
 
 def _curves(
-    queries: Mapping[str, Queries], scores: Mapping[str, Any], request: Request, confidence: float
+    queries: Mapping[str, Queries],
+    scores: Mapping[str, Any],
+    request: Request,
+    confidence: float,
+    comparison: Comparison | None,
 ) -> list[MetricOverKDisplay]:
     """Evaluate each family of metrics with a cutoff at every cutoff up to its deepest one."""
     deepest: dict[object, RankMetric] = {}
     for metric in request.metrics:
         if isinstance(metric, RankMetric) and (metric.k or 0) > 1:
             deepest[metric.family] = max(deepest.get(metric.family, metric), metric, key=lambda one: one.k or 0)
-    curves = []
+    models, curves = list(scores), []
+    if comparison is not None:  # yardsticks last, so that a model has the same colour among the differences
+        models = [str(comparison.baseline), *comparison.candidates, *comparison.yardsticks]
+        compared_models = comparison.candidates or comparison.models
     for metric in deepest.values():
         k = metric.k or 1
         cutoffs = range(1, k + 1) if k <= MAX_CUTOFFS else sorted({round(k) for k in np.geomspace(1, k, MAX_CUTOFFS)})
         metrics = tuple(replace(metric, k=cutoff) for cutoff in cutoffs)
         undefined = dict.fromkeys(map(str, metrics), request.policy.no_relevant_for(str(metric)))
         at_cutoffs = Request(metrics, {}, replace(request.policy, no_relevant_of=undefined))
-        results = {name: queries[name].evaluate_request(column, at_cutoffs) for name, column in scores.items()}
-        curves.append(MetricOverKDisplay.from_result(results, metric, confidence=confidence))
+        results = {name: queries[name].evaluate_request(scores[name], at_cutoffs) for name in models}
+        if comparison is None:
+            found = [MetricOverKDisplay.from_result(results, metric, confidence=confidence)]
+        else:
+            settings = comparison.settings
+            compared = compare(
+                {name: result for name, result in results.items() if name in (comparison.baseline, *compared_models)},
+                baseline=comparison.baseline,
+                test="t",  # of which the figure shows nothing
+                confidence=confidence,
+                interval=settings.interval,
+                cluster=comparison.cluster,
+                n_resamples=min(settings.n_resamples, RESAMPLES_OF_CURVES),
+                random_state=settings.seed,
+            )
+            means = MetricOverKDisplay.from_result(results, metric, confidence=confidence)
+            differences = MetricOverKDisplay.from_comparison(compared, metric, difference=True)
+            found = [replace(means, reference=comparison.baseline), differences]
+        chance = next(iter(results.values())).chance
+        found[0] = replace(found[0], chance=np.array([chance[name] for name in at_cutoffs.names]))
+        curves += found
     return curves

@@ -127,7 +127,9 @@ def test_what_no_worker_can_find_alone() -> None:
     refused(on_workers(*halves, log=ltr.PerQueryLog()), "Worker 0 (of 0 to 1)", "log= keeps what one process evaluates")
     cut = slice(0, 15), slice(15, None)
     refused(on_workers(*map(part, cut)), f"query {QID[15]} are split between this worker and", "whole_queries")
-    merged = on_workers(part(QID < 10), lambda: WorkerData(ltr.Queries(Y, qid=QID), SCORES, True, lambda: np.arange(95, 100)))
+    merged = on_workers(
+        part(QID < 10), lambda: WorkerData(ltr.Queries(Y, qid=QID), SCORES, True, lambda: np.arange(95, 100))
+    )
     refused(merged, "The data set has 20 queries, and its rows have 5 different ids")
     refused(on_workers(part(QID < 10, Y * 0), part(QID >= 10, Y * 0), metrics="mrr"), "undefined for all 20 queries")
     refused(on_workers(WorkerData, WorkerData), "no rows with labels on any worker")

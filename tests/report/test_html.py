@@ -9,23 +9,28 @@ import re
 from collections import Counter
 from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
-from made_report import EVIL, METRICS, MODELS, SCRIPT, made_report, online_report, small_report
+from command import in_process
+from made_report import EVIL, METRICS, MODELS, SCRIPT, made_report, small_report
 
 import ltr_metrics as ltr
-from ltr_metrics.report import Report, as_html, as_text, summarize
+from ltr_metrics.analysis.comparison import shown_row
+from ltr_metrics.report import Report, as_html, as_text, parts, summarize
 from ltr_metrics.report.query_table import query_table
 
 pytestmark = pytest.mark.integration
 
 VOID = {"meta", "link", "br", "img", "input"}
 SECTIONS = (
-    *("verdict", "leaderboard", "figures", "means", "online", "segments", "changes", "rankings", "audit", "learning"),
-    *("queries", "how"),
+    *("verdict", "leaderboard", "differences", "cutoffs", "segments", "changes", "rankings", "learning", "queries"),
+    *("settings", "audit"),
 )
+MINUS = "\N{MINUS SIGN}"
 
 
 class Page(HTMLParser):
@@ -41,6 +46,7 @@ class Page(HTMLParser):
         self.feed(text)
         self.close()
         assert self.open == []
+        self.rows = [[" ".join(cell.split()) for cell in row] for row in self.rows]
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.elements.append((tag, {name: value or "" for name, value in attrs}))
@@ -67,7 +73,7 @@ class Page(HTMLParser):
         elif "style" not in self.open:
             self.text += data
             if {"td", "th"} & set(self.open):
-                self.rows[-1][-1] = (self.rows[-1][-1] + data).strip()
+                self.rows[-1][-1] += data
 
     def all(self, attribute: str) -> list[str]:
         return [attributes[attribute] for _, attributes in self.elements if attribute in attributes]
@@ -89,70 +95,97 @@ def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ltr_metrics.report.figures.figures_of", lambda report: [])
 
 
-@pytest.fixture(scope="module", params=["offline", "online"])
-def evil(request: pytest.FixtureRequest) -> str:
+@pytest.fixture(scope="module")
+def evil() -> str:
     """A page in which all names from outside would like to be markup; the browser opens one with figures."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("ltr_metrics.report.figures.figures_of", lambda report: [])
-        if request.param == "online":
-            return as_html(online_report(dict.fromkeys([*EVIL, "bm25"], 0)))
         return as_html(
             made_report(models=EVIL, qid=EVIL, labels=EVIL, source=" ".join(EVIL), weighted=True, metrics=["map"])
         )
 
 
 def test_each_section_is_there_and_in_the_contents(page: Page) -> None:
-    sections = [name for name in SECTIONS if name != "online"]
-    assert [name for name in page.all("id") if name in SECTIONS] == sections
-    assert [link for link in page.all("href") if link[1:] in SECTIONS] == [f"#{name}" for name in sections]
-    assert page.title == "Ranking report: lightgbm, xgboost against bm25"
+    assert [name for name in page.all("id") if name in SECTIONS] == list(SECTIONS)
+    assert [link for link in page.all("href") if link[1:] in SECTIONS] == [f"#{name}" for name in SECTIONS]
+    assert page.title == "Ranking report: xgboost is better in ndcg_exp@10 against bm25"
 
 
 def test_sections_without_data_are_left_out() -> None:
     page = Page(as_html(small_report()))
-    assert {name for name in page.all("id") if name in SECTIONS} == {"means", "queries", "how"}
-    assert page.title == "Ranking report: only"
-    assert ["only", "0.7500"] in [row[:2] for row in page.rows]
+    assert {name for name in page.all("id") if name in SECTIONS} == {"leaderboard", "queries", "settings"}
+    assert page.title == "Ranking report: only has mrr 0.7500"
+    assert ["only", "0.7500"] in page.rows
+
+
+def signed(value: float, digits: int = 4) -> str:
+    return f"{value:+.{digits}f}".replace("-", MINUS)
+
+
+def interval(row: Any, digits: int = 4) -> str:
+    """Return an interval, with further digits for an end that would look like 0."""
+    return f"[{parts.signed(row.ci_low, digits)}, {parts.signed(row.ci_high, digits)}]"
 
 
 def test_drawings_are_to_scale(report: Report, page: Page) -> None:
-    """A pixel is worth the same in all marks of a metric: those of its intervals, and those of its quantiles."""
-    assert report.comparison is not None
-    n = len(report.comparison.rows)
-    circles = [float(a["cx"]) for tag, a in page.elements if tag == "circle" and "r" in a]
-    zeros = [float(a["x1"]) for tag, a in page.elements if tag == "line" and a.get("class") == "zero"]
-    for i in range(0, n, 2):
-        pixels = np.array([zeros[i], circles[i], circles[i + 1]])
-        values = np.array([0, *(row.difference for row in report.comparison.rows[i : i + 2])])
-        np.testing.assert_allclose(np.diff(pixels) * np.ptp(values) / np.ptp(pixels), np.diff(values), atol=1e-3)
-    lines = [a for tag, a in page.elements if tag == "line" and a.get("y1") == "8"][n : n + len(report.means())]
-    points = [float(a["cx"]) for tag, a in page.elements if a.get("r") == "3"]
-    for row, line, point in zip(report.means(), lines, points, strict=True):
-        low, high = float(line["x1"]), float(line["x2"])
-        place = low + (row["mean"] - row["q5"]) / (row["q95"] - row["q5"]) * (high - low)
-        assert point == pytest.approx(place, abs=0.2)
+    """Equal lengths are worth the same in all intervals of the table of differences."""
+    comparison = report.comparison
+    assert comparison is not None
+    paths = {css: [a["d"] for _, a in page.elements if a.get("class") == css] for css in ("bar", "dot", "zero")}
+    x = {
+        css: [list(map(float, re.findall(r"[MH]([\d.]+)", path))) for path in of_class]
+        for css, of_class in paths.items()
+    }
+    n = len(comparison.rows)
+    drawn = np.column_stack([x["bar"][:n], x["dot"][:n]]) - x["zero"][0][0]
+    values = np.array(
+        [(row.ci_low, row.ci_high, row.difference) for row in (shown_row(comparison, row) for row in comparison.rows)]
+    )
+    np.testing.assert_allclose(drawn * np.ptp(values) / np.ptp(drawn), values, atol=0.002)
+
+
+def test_each_model_has_its_verdict(report: Report, page: Page) -> None:
+    comparison = report.comparison
+    assert comparison is not None
+    for model in comparison.models:
+        row = shown_row(comparison, comparison[METRICS[0], model])
+        assert row.skill is not None
+        assert row.skill_difference is not None
+        cells = next(cells for cells in page.rows if cells[0] == f"{model} /runs/{model}.txt")
+        change, skill = (
+            f"{signed(row.difference)} {interval(row)}",
+            f"{row.skill:.3f} {signed(row.skill_difference, 3)}",
+        )
+        relative = f"{row.difference / row.baseline_mean:+.1%}".replace("-", MINUS)
+        assert [cells[1], *cells[3:6]] == ["no gate", change, relative, skill]
+        assert all(metric in cells[2] for metric in METRICS)
 
 
 def test_tables_say_what_the_results_say(report: Report, page: Page) -> None:
-    text = " ".join(page.text.split())
-    for row in report.means():
-        names = ("mean", "chance", "ideal", "skill", "q5", "q25", "q50", "q75", "q95")
-        cells = [f"{row[name]:.4f}" for name in names]
-        assert [row["model"], *cells, str(row["n_queries"]), str(row["n_undefined"])] in page.rows
-    assert report.comparison is not None
-    for row in report.comparison.rows:
-        numbers = [f"{row.baseline_mean:.4f}", f"{row.mean:.4f}", f"{row.difference:+.4f}"]
-        assert [row.model, *numbers, f"[{row.ci_low:+.4f}, {row.ci_high:+.4f}]"] in [
-            cells[:1] + cells[2:6] for cells in page.rows
-        ]
-    for _, _, part in report.comparison.segments():
-        for of_part in part.rows:
-            assert f"{of_part.mean:.4f}" in text
-            assert f"{of_part.difference:+.4f} [{of_part.ci_low:+.4f}, {of_part.ci_high:+.4f}]" in text
-    assert {row["metric"] for row in report.changes} == set(METRICS)
+    comparison, board, text = report.comparison, report.leaderboard, " ".join(page.text.split())
+    assert comparison is not None
+    assert board is not None
+    for model, result in report.evaluations.items():
+        cells = [f"{mean:.4f}" for mean in result.values()]
+        row = next(row for row in page.rows if row[0].split()[0] == model and len(row) == 4 and "0." in row[1])
+        assert [cell[:6] for cell in row[1:]] == cells
+        for cell, standing in zip(row[1:], [board[metric, model] for metric in METRICS], strict=True):
+            assert cell.endswith(f"{standing.rank_low}–{standing.rank_high}".removeprefix(f"{standing.rank_high}–"))
+    for row in (shown_row(comparison, row) for row in comparison.rows):
+        change = f"{signed(row.difference)} {interval(row)}"
+        counts = f"{row.wins} · {row.ties} · {row.losses}"
+        assert [row.model, change, counts, f"{row.mde:.4f}"] in [[r[0], r[2], *r[6:]] for r in page.rows if len(r) == 8]
+    for _, label, part in comparison.segments():
+        for row in (shown_row(part, row) for row in part.rows):
+            css = "better" if row.ci_low > 0 else "worse" if row.ci_high < 0 else "unclear"
+            cell = f"{css} {parts.signed(row.difference, 3)} {interval(row, 3)}"
+            assert any(r[0] == label and any(one.endswith(cell) for one in r) for r in page.rows)
     for row in report.changes:
-        numbers = [f"{row['baseline']:.4f}", f"{row['value']:.4f}", f"{row['difference']:+.4f}"]
-        assert [row["qid"], str(row["documents"]), str(row["relevant"]), *numbers] in page.rows
+        key = [row[name] for name in ("metric", "model", "has_gained")]
+        same = [one for one in report.changes if [one[name] for name in ("metric", "model", "has_gained")] == key]
+        line = f"{row['qid']} {'▲' if row['has_gained'] else '▼'} {signed(row['difference'])} "
+        line += f"{row['baseline']:.4f} → {row['value']:.4f} {row['documents']} documents, {row['relevant']} relevant"
+        assert line in text or same.index(row) >= 5
     for model, churn in report.churn.items():
         assert [model, f"{churn.mean['overlap']:.4f}", f"{churn.mean['rbo']:.4f}"] in [row[:3] for row in page.rows]
         moves = report.rank_changes[model].moves
@@ -160,17 +193,39 @@ def test_tables_say_what_the_results_say(report: Report, page: Page) -> None:
         assert [model, *counts] in [row[:5] for row in page.rows]
     ((model, (curve,)),) = report.learning.items()
     assert [model, "valid", "map", "12", str(curve.n_rounds)] in [row[:5] for row in page.rows]
-    assert next(row for row in page.rows if row[:1] == ["10"])[1] == f"{report.evaluations['bm25']['ndcg_exp@10']:.4f}"
+
+
+@pytest.mark.parametrize("documents", [True, False])
+@pytest.mark.usefixtures("no_figures")
+def test_queries_are_opened_unless_their_documents_must_not_be_shared(*, documents: bool) -> None:
+    report = made_report(n_queries=40, documents=documents)
+    page, comparison = Page(as_html(report)), report.comparison
+    assert comparison is not None
+    row = next(row for row in report.changes if row["model"] == "xgboost")
+    assert row["qid"] in page.text
+    lists = [cells for cells in page.rows if len(cells) == 5 and cells[2].startswith("document-")]
+    assert bool(lists) == ("moves" in page.all("class")) == documents
+    assert ("document-" in as_html(report)) == documents
+    if documents:
+        opened = comparison.query(row["qid"])
+        for name, other, towards in (("bm25", "xgboost", "to"), ("xgboost", "bm25", "from")):
+            for one in opened.rankings[name]:
+                rank, score = f"{one.rank}{'=' * one.is_tied}", f"{one.score:.2f}".replace("-", MINUS)
+                there = one.ranks[other]
+                grade = "–" if one.grade is None else f"{one.grade:g}"
+                cells = next(cells for cells in lists if cells[:4] == [rank, grade, one.document, score])
+                assert cells[4].endswith("" if there == one.rank else f" {towards} {there}")
+                assert cells[4].startswith(("in ", "out ")) == (there is None or there > 10)
 
 
 @pytest.mark.parametrize(
     ("rows", "sentence"),
     [
-        ([(0.1, 0.01), (0.1, 0.05), (0.2, 0.0)], "lightgbm is better than bm25 in all 3 metrics."),
-        ([(0.1, 0.06), (-0.1, 0.3), (0, 1)], "lightgbm shows no clear difference from bm25 in any of the 3 metrics."),
+        ([(0.1, 0.01), (0.1, 0.05), (0.2, 0.0)], "better in ndcg_exp@10, map and mrr."),
+        ([(0.1, 0.06), (-0.1, 0.3), (0, 1)], "no clear difference in ndcg_exp@10, map and mrr."),
         (
             [(0.1, 0.01), (-0.1, 0.01), (0.2, 0.9)],
-            "lightgbm against bm25, of 3 metrics: better in 1, worse in 1, no clear difference in 1.",
+            "better in ndcg_exp@10; worse in map; no clear difference in mrr.",
         ),
     ],
 )
@@ -182,7 +237,8 @@ def test_the_verdict_counts_the_adjusted_p_values(rows: list[Any], sentence: str
         for row, (difference, p) in zip(report.comparison.rows, rows, strict=True)
     ]
     report.comparison.__dict__["rows"] = tuple(changed)
-    assert sentence in as_text(report).splitlines()
+    report.comparison.__dict__.pop("_row_of", None)
+    assert f"lightgbm against bm25: {sentence}" in as_text(report).splitlines()
 
 
 @pytest.mark.usefixtures("no_figures")
@@ -195,12 +251,74 @@ def test_the_gate_stands_in_the_verdict_and_in_text() -> None:
     assert report.to_dict()["gate"] == ltr.gate(report.comparison, rules).to_dict()  # type: ignore[arg-type]
     html, text = as_html(report), " ".join(as_text(report).split())
     page = Page(html)
-    assert "Gate: failed" in page.text
+    assert f"{SCRIPT} fails the gate against live" in " ".join(page.text.split())
+    assert page.title.startswith(f"Ranking report: {SCRIPT} fails the gate")
+    assert "✕ FAIL" in page.text
+    assert "✕ failed: map changes by" in page.text
     assert SCRIPT not in html
     for check in report.gate.checks:
         words = f"{'PASS' if check.passed else 'FAIL'} {SCRIPT}: {check.rule}: {check.reason}"
         assert words in " ".join(page.text.split())
         assert words in text
+
+
+@pytest.mark.usefixtures("no_figures")
+def test_the_facts_name_the_command_and_the_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    X, y, qid = ltr.make_ranking(30, random_state=0)
+    table = {"qid": qid, "label": y, "a": X[:, 0], "b": X[:, 1]}
+    data, out = tmp_path / "data.csv", tmp_path / "report.html"
+    pd.DataFrame(table | {"doc": [f"secret-{i}" for i in range(len(y))]}).to_csv(data, index=False)
+    arguments = ["report", data, "--scores", "a", "--scores", "b", "--docid", "doc", "--n-resamples", "100", "-o", out]
+    for more in ([], ["--no-documents"]):
+        assert in_process(capsys, *arguments, *more).status == 0
+        html = out.read_text(encoding="utf-8")
+        page = Page(html)
+        assert ("secret-" in html) == (not more)
+        digest = hashlib.sha256(data.read_bytes()).hexdigest()
+        assert f"{data} sha256 {digest[:8]}" in " ".join(page.text.split())
+        assert digest in page.text
+        assert f"ltr-metrics report {data} --scores a" in page.text
+
+
+ANSWERS: dict[str, tuple[dict[str, Any], str]] = {  # a is the best, c and d are equal
+    "one passes": ({"models": "ca", "rules": ["map > 0"]}, "a passes the gate"),
+    "one fails": ({"models": "ca", "rules": ["map < 0"]}, "a fails the gate"),
+    "some": ({"models": "cab", "rules": ["map > -0.01"]}, "1 of 2 candidates pass the gate"),
+    "family": (
+        {"models": "cab", "rules": ["map > -0.01"], "family": "one"},
+        "The gate fails as a whole: 1 of 2 candidates pass",
+    ),
+    "rule for one": ({"models": "cab", "rules": ["a: map > 0"]}, "a passes the gate"),
+    "better": ({"models": "ca"}, "a is better in map"),
+    "worse": ({"models": "ac"}, "c is worse in map"),
+    "unclear": ({"models": "cd"}, "d shows no clear difference in map"),
+    "both": ({"models": "dac"}, "a is better in map"),
+    "none": ({"models": "acd"}, "None of 2 candidates is better in map"),
+    "yardstick": ({"models": "cab", "comparing": {"yardsticks": ["b"]}}, "a is better in map"),
+    "best": ({"models": "cab", "baseline": None}, "a has the best map 0."),
+    "lower": ({"models": "ca", "metrics": ["arp"]}, "a is better in arp"),
+}
+
+
+@pytest.mark.parametrize("case", ANSWERS)
+@pytest.mark.usefixtures("no_figures")
+def test_the_title_is_the_answer(case: str) -> None:
+    X, y, qid = ltr.make_ranking(200, random_state=0)
+    scores = {"a": X[:, 0] + 0.2 * X[:, 1], "b": X[:, 2], "c": X[:, 0] * 0.5 + X[:, 2]}
+    scores["d"] = scores["c"]
+    options, answer = ANSWERS[case]
+    models, metrics = options["models"], options.get("metrics", ["map"])
+    rest = {"baseline": models[0], "comparing": {}} | {
+        k: v for k, v in options.items() if k not in ("models", "metrics")
+    }
+    rest["comparing"] = {"n_resamples": 200} | rest["comparing"]
+    report = summarize(ltr.Queries(y, qid=qid), {name: scores[name] for name in models}, metrics, complete=True, **rest)
+    page = Page(as_html(report))
+    assert page.title.startswith(f"Ranking report: {answer}")
+    assert answer in " ".join(page.text.split())
+    badges = [text for text in ("✓ PASS", "✕ FAIL", "no gate") if text in page.text]
+    if "rules" not in options:
+        assert badges == (["no gate"] if report.comparison is not None else [])
 
 
 def test_names_from_outside_are_text(evil: str) -> None:
@@ -211,7 +329,6 @@ def test_names_from_outside_are_text(evil: str) -> None:
     assert evil.count(SCRIPT) == 0
     for name in EVIL:
         assert page.text.count(name) >= 2
-        assert name in page.title
     assert "49" not in page.title
 
 

@@ -6,16 +6,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
+import pandas as pd
 import pytest
+from command import in_process
 
 import ltr_metrics as ltr
 from ltr_metrics.counterfactual import Propensities
 from ltr_metrics.counterfactual import evaluate as evaluate_clicks
-from ltr_metrics.evaluation.tables import Table, as_html, as_latex, as_markdown, as_text
+from ltr_metrics.evaluation.tables import STYLE, Table, as_html, as_latex, as_markdown, as_text
 from ltr_metrics.logs.learning import curve_of_values
 from ltr_metrics.online.interleaving.outcome import Outcome
 
@@ -40,7 +43,7 @@ def compared() -> ltr.Comparison:
     return ltr.compare(made["scores"], made["y"], qid=made["qid"], **options)
 
 
-def gated() -> Any:
+def gated() -> ltr.GateResult:
     return ltr.gate(compared(), ["map > -1", "share(ndcg@10 < -0.1) < 0"], each_segment=True)
 
 
@@ -62,13 +65,13 @@ def audited() -> Any:
     return ltr.audit(made["y"], made["scores"], qid=made["qid"], metrics=["map"], docid=docid, judged=judged)
 
 
-def explained() -> Any:
+def explained() -> ltr.Explanation:
     made = labels()
     options: dict[str, Any] = {"metric": "ndcg@10", "a": "lightgbm", "b": "sklearn"}
     return ltr.explain_difference(made["y"], made["scores"]["base"], qid=made["qid"], **options)
 
 
-def identified() -> Any:
+def identified() -> ltr.Identification:
     made = labels()
     return ltr.identify_convention(made["y"], made["scores"]["base"], qid=made["qid"], metric="ndcg@10", value="0.5")
 
@@ -114,17 +117,18 @@ def test_html_is_well_formed_and_has_no_markup_from_data(name: str) -> None:
     page = shown_in(html)
     assert not {"\x1b", "\u202e"} & {*html, *str(RESULTS[name]())}
     tags = {element.tag for element in page.iter()}
-    assert tags <= {"div", "table", "caption", "thead", "tbody", "tr", "th", "td", "p"}
+    assert tags <= {"div", "style", "bdi", "table", "caption", "thead", "tbody", "tr", "th", "td", "p"}
     assert "<script" not in html
     for table in page.iter("table"):
         assert len({len(row) for row in table.iter("tr")}) == 1
+    assert [element.text for element in page.iter("style")] == [STYLE.removeprefix("<style>").removesuffix("</style>")]
 
 
 @EACH
 def test_html_says_what_is_printed(name: str) -> None:
     """The words of both, in their order; of a gate in the order of the table's columns."""
     result = RESULTS[name]()
-    words = " ".join(" ".join(shown_in(result._repr_html_()).itertext()).split())
+    words = " ".join(" ".join(shown_in(result._repr_html_().replace(STYLE, "")).itertext()).split())
     printed = " ".join(str(result).split())
     if name not in ("GateResult", "Check"):
         assert words == printed
@@ -137,7 +141,8 @@ def test_a_table_in_each_form() -> None:
     table = Table(("name", "n"), [("a<b", "1"), ("b|_c", "1,000")], "lr", "title", "one\n  two")
     assert as_text(table) == "title\nname      n\na<b       1\nb|_c  1,000\none\n  two"
     page = shown_in(f"<div>{as_html(table)}{as_html('three')}</div>")
-    assert [cell.text for cell in page.iter() if cell.tag in ("th", "td")] == ["name", "n", "a<b", "1", "b|_c", "1,000"]
+    cells = ["".join(cell.itertext()) for cell in page.iter() if cell.tag in ("th", "td")]
+    assert cells == ["name", "n", "a<b", "1", "b|_c", "1,000"]
     assert [paragraph.text for paragraph in page.iter("p")] == ["one", "two", "three"]
     markdown = as_markdown(table)
     assert markdown.startswith("## title\n\n| name")
@@ -148,3 +153,34 @@ def test_a_table_in_each_form() -> None:
     assert latex[3].startswith(r"\begin{tabular}{lr}")
     odd = Table(("name",), [("a\nb\r\\immediate\\write18{id}",)], "l", "title\nb\\immediate")
     assert not [line for line in re.split(r"[\r\n]", as_latex(odd)) if line[0] != "%" and r"\immediate" in line]
+
+
+@pytest.mark.parametrize(
+    ("width", "left_out"), [(80, ["effect", "p", "queries", "baseline", "mde", "+/=/-"]), (120, ["effect"]), (200, [])]
+)
+def test_tables_fit_the_terminal_and_wide_shows_all(
+    width: int, left_out: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y, qid = ltr.make_ranking(n_queries=40, random_state=0)
+    table = {"qid": qid, "label": y, "live": X[:, 0], "candidate": X[:, 0] + X[:, 1]}
+    pd.DataFrame(table).to_csv(tmp_path / "data.csv", index=False)
+    arguments = ["compare", tmp_path / "data.csv", "--scores", "live", "--scores", "candidate", "-m", "ndcg@10,map"]
+    arguments += ["--n-resamples", "100", "--gate", "map > -0.9"]
+    plain = in_process(capsys, *arguments)  # as into a pipe
+    monkeypatch.setattr("ltr_metrics.cli.output.is_terminal", lambda _: True)
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setenv("NO_COLOR", "1")
+    fitting, wide = in_process(capsys, *arguments), in_process(capsys, *arguments, "--wide")
+    assert wide.out == plain.out
+    assert max(map(len, fitting.out.splitlines())) <= width
+    header = fitting.out.splitlines()[0].split()
+    assert [name for name in plain.out.splitlines()[0].split() if name not in header] == sorted(
+        left_out, key=plain.out.splitlines()[0].split().index
+    )
+    note = f"--wide also shows {', '.join(left_out)}."
+    assert (note in fitting.out) == bool(left_out)
+    monkeypatch.delenv("NO_COLOR")
+    monkeypatch.setenv("TERM", "xterm")
+    coloured = in_process(capsys, *arguments)
+    assert "\x1b[32m\x1b[1mPASS\x1b[0m  candidate" in coloured.err
+    assert "\x1b" not in fitting.out + fitting.err + plain.err

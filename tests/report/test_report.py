@@ -70,8 +70,12 @@ def test_the_sections_are_the_results_of_the_functions_alone(report: Report) -> 
     for row in found["rankings"]:
         assert row["overlap"] == report.churn[row["model"]].mean["overlap"]
         assert row["into_top"] == report.rank_changes[row["model"]].moves.into_top
-    (curve,) = report.curves
+    curve, differences = report.curves
     assert (curve.metric, curve.k.tolist(), list(curve.curves)) == ("ndcg_exp", list(range(1, 11)), list(MODELS))
+    assert (differences.baseline, list(differences.curves)) == (MODELS[0], list(MODELS[1:]))
+    assert differences.curves["xgboost"].mean[-1] == comparison["ndcg_exp@10", "xgboost"].difference
+    assert curve.chance is not None
+    assert curve.chance[-1] == report.first.chance["ndcg_exp@10"]
     for model in MODELS:
         assert curve.curves[model].mean[-1] == report.evaluations[model]["ndcg_exp@10"]
     assert found["audit"]["models"]["bm25"]["n_tied_queries"] > 0

@@ -104,16 +104,29 @@ class DifferencesDisplay(Display):
             weighted=comparison.weight is not None,
         )
 
-    def _draw(self, ax: Any) -> None:
+    def _kind(self) -> str:
+        return f"differences in {self.row.metric} by query"
+
+    def _series(self) -> list[str]:
+        return [f"{self.row.model}: {'weighted ' if self.weighted else ''}mean {self.row.difference:+.4f}"]
+
+    def _draw(self, ax: Any, series: style.Series, line_kw: dict[str, Any]) -> None:
         row, ink = self.row, style.text_color(ax)
         gain = gain_of(self.difference, higher_is_better=row.higher_is_better)
         sorted_ = self.difference[np.argsort(-gain, kind="stable")]
         n, losses_start = len(sorted_), row.wins + row.ties
+        if series.n_earlier:  # an outline, so that the areas of the first figure are still seen
+            indices = _bar_indices(0, n)
+            look = {"color": series.look(2, {}).color, "linewidth": 1.4} | line_kw
+            self.line_ = series.add(ax.plot(indices + 0.5, sorted_[indices], **look)[0], self._series()[0])
+            ax.set_xlim(0, max(ax.get_xlim()[1], n))
+            return
         self.gains_ = _bars(ax, sorted_, 0, row.wins, {"color": style.COLORS[0]})
         hatched = {"facecolor": "none", "edgecolor": style.COLORS[1], "hatch": "////", "linewidth": 0.8}
         self.losses_ = _bars(ax, sorted_, losses_start, n, hatched)
         zero = ax.axhline(0, color=ink, linewidth=0.9)
-        self.line_ = ax.axhline(row.difference, color=ink, linewidth=1.4, linestyle=(0, (5, 1.5)))
+        look = {"color": ink, "linewidth": 1.4, "linestyle": style.DASHES[1]} | line_kw
+        self.line_ = series.add(ax.axhline(row.difference, **look), self._series()[0])
         self.band_ = ax.axhspan(row.ci_low, row.ci_high, color=ink, alpha=style.BAND, linewidth=0)
         ax.set_xlim(0, max(1, n))
         style.whole_numbers(ax.xaxis)
@@ -124,15 +137,19 @@ class DifferencesDisplay(Display):
             f"{style.n_queries_text((n, n))}, largest gain to largest loss{left_out}",
             f"difference in {row.metric},\n{style.shorten(row.model, 18)} - {style.shorten(row.baseline, 18)}",
         )
-        self.legend_ = style.legend(ax, [self.gains_, zero, self.losses_, self.line_, self.band_], self._names())
+        areas = self.gains_, zero, self.losses_, self.band_
+        ax.ltr_explained = list(zip(areas, self._names()[1:], strict=True))
+
+    def _explained(self, ax: Any) -> list[tuple[Any, str]]:
+        return list(ax.ltr_explained)
 
     def _names(self) -> list[str]:
         row = self.row
         return [
+            *self._series(),
             f"{row.wins:,} gain",
             f"{row.ties:,} tied",
             f"{row.losses:,} lose",
-            f"{'weighted ' if self.weighted else ''}mean {row.difference:+.4f}",
             f"{100 * self.confidence:g}% [{row.ci_low:+.4f}, {row.ci_high:+.4f}]",
         ]
 

@@ -77,13 +77,17 @@ class ForestDisplay(Display):
         legend = style.legend_height(self._names()) if len(self._names()) > 1 else 0
         return style.WIDTH, MARGIN + legend + len(self.rows) * self._row_height
 
-    def _draw(self, ax: Any) -> None:
-        self._draw_points(ax)
-        self._label_rows(ax)
-        # Aligned right, so that it can extend below the row labels.
-        ax.set_xlabel(self._label(), loc="right", **style.NO_TEX)
-        names = self._names()
-        self.legend_ = style.legend(ax, list(self.points_.values()), names) if len(names) > 1 else None
+    def _kind(self) -> str:
+        what = "differences" if self._has_zero else self._label().split(",")[0]
+        return f"{what} of {', '.join(sorted(row.label for row in self.rows))}"
+
+    def _draw(self, ax: Any, series: style.Series, line_kw: dict[str, Any]) -> None:
+        if not series.n_earlier:
+            ax.ltr_rows, ax.ltr_n_first = [row.label for row in self.rows], len(self._series())
+            self._label_rows(ax)
+            # Aligned right, so that it can extend below the row labels.
+            ax.set_xlabel(self._label(), loc="right", **style.NO_TEX)
+        self._draw_points(ax, series, line_kw)
 
     @property
     def _has_zero(self) -> bool:
@@ -99,23 +103,24 @@ class ForestDisplay(Display):
         """The description of the values and of their intervals."""
         return f"{'weighted ' if self.weighted else ''}mean over queries"
 
-    def _draw_points(self, ax: Any) -> None:
-        """Draw the rows from the top down, and of differences a line at zero."""
+    def _draw_points(self, ax: Any, series: style.Series, line_kw: dict[str, Any]) -> None:
+        """Draw the rows from the top down, those of later figures below, and of differences a line at zero."""
         from matplotlib.ticker import MaxNLocator
 
-        names, has_zero = self._names(), self._has_zero
+        has_zero = self._has_zero
         spread = POINT / self._row_height  # between the points of a row, in units of the row height
+        rows = sorted(self.rows, key=lambda row: ax.ltr_rows.index(row.label))  # as those of the first figure
         self.points_, self.intervals_ = {}, {}
-        for i, name in enumerate(names):
-            look = style.series_style(i + has_zero)
-            y = np.arange(len(self.rows)) + (i - (len(names) - 1) / 2) * spread
-            value, low, high = np.array([row.points.get(name, Point(np.nan, np.nan, np.nan)) for row in self.rows]).T
+        for i, name in enumerate(self._series()):
+            look = series.look(i + has_zero, line_kw)
+            y = np.arange(len(rows)) + (series.n_earlier + i - (ax.ltr_n_first - 1) / 2) * spread
+            value, low, high = np.array([row.points.get(name, Point(np.nan, np.nan, np.nan)) for row in rows]).T
             has_interval = ~np.isnan(value + low + high)
             self.intervals_[name] = ax.hlines(
                 y[has_interval], low[has_interval], high[has_interval], color=look.color, linewidth=1.6
             )
-            marks = {"color": look.color, "marker": look.marker, "linestyle": "none", "markersize": 5.5}
-            (self.points_[name],) = ax.plot(value, y, **marks)
+            marks = {"color": look.color, "marker": look.marker, "linestyle": "none", "markersize": 5.5} | line_kw
+            self.points_[name] = series.add(ax.plot(value, y, **marks)[0], name)
         if has_zero:
             ax.axvline(0, color=style.text_color(ax), linewidth=0.9, zorder=1)
             ax.update_datalim([(0, 0)], updatey=False)  # so that zero is not at the edge
@@ -129,11 +134,11 @@ class ForestDisplay(Display):
         ax.set_yticks(range(len(labels)), labels, **style.NO_TEX)
         ax.tick_params("y", length=0)
         style.grid(ax, "x")
-        for i in range(1, len(self.rows) if len(self._names()) > 2 else 0):
+        for i in range(1, len(self.rows) if len(self._series()) > 2 else 0):
             ax.axhline(i - 0.5, color=style.text_color(ax), alpha=0.15, linewidth=0.7)
         ax.spines["left"].set_visible(False)
 
-    def _names(self) -> list[str]:
+    def _series(self) -> list[str]:
         return list(dict.fromkeys(name for row in self.rows for name in row.points))
 
     def _row_labels(self) -> list[str]:
@@ -142,7 +147,7 @@ class ForestDisplay(Display):
     @property
     def _row_height(self) -> float:
         n_lines = max(label.count("\n") + 2 for label in self._row_labels())
-        return GAP + max(LINE * n_lines, POINT * len(self._names()))
+        return GAP + max(LINE * n_lines, POINT * len(self._series()))
 
 
 def _differences(label: str, rows: Iterable[Difference], names: Iterable[str] | None = None) -> Row:
@@ -255,7 +260,78 @@ class ComparisonDisplay(ForestDisplay):
     def _label(self) -> str:
         interval = f"{100 * self.confidence:g}% interval\n({INTERVALS[self.interval]})"
         against = "baseline" if self.baseline is None else style.shorten(self.baseline, 24)
-        return f"difference, {style.model(self._names(), 24)} - {against}\n{self._mean}, {interval}"
+        return f"difference, {style.model(self._series(), 24)} - {against}\n{self._mean}, {interval}"
+
+
+@dataclass(eq=False, kw_only=True)
+class MeansDisplay(ForestDisplay):
+    """The mean of each metric with its interval, which `Evaluation.plot` draws.
+
+    Create it with `from_result`.
+
+    Parameters
+    ----------
+    rows : list of Row
+        One per metric: ``label``, ``n_queries`` and ``points`` by model.
+    confidence : float
+        Confidence level of the intervals, by Student's t over queries or clusters.
+    baseline : None
+        Means have no baseline.
+    weighted : bool, default False
+        Whether the means are weighted.
+
+    Attributes
+    ----------
+    points_ : dict of str to Line2D
+        By model.
+    ax_, figure_ : matplotlib Axes and Figure
+        Where it was drawn.
+    intervals_ : dict of str to LineCollection
+        By model.
+    legend_ : Legend or None
+        None for one model.
+
+    See Also
+    --------
+    ComparisonDisplay : Differences between models, whose intervals are shorter.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> from ltr_metrics.report import MeansDisplay
+    >>> result = ltr.evaluate([1, 0, 0, 2], [0.2, 0.8, 0.1, 0.7], group=[2, 2], metrics=["mrr", "map"])
+    >>> [(row.label, row.points[""].value) for row in MeansDisplay.from_result(result).rows]
+    [('mrr', 0.75), ('map', 0.75)]
+    >>> result.plot(name="new").figure_.savefig("means.svg")  # doctest: +SKIP
+    """
+
+    @classmethod
+    def from_result(cls, result: Evaluation | Mapping[str, Evaluation], *, confidence: float = 0.95) -> MeansDisplay:
+        """Collect the metrics of one result, or of several by name.
+
+        Parameters
+        ----------
+        result : Evaluation, or mapping of str to Evaluation
+            One, or several by name with the same metrics.
+        confidence : float, default 0.95
+            Confidence level of the intervals.
+
+        Returns
+        -------
+        MeansDisplay
+            Ready to plot.
+        """
+        results = {"": result} if isinstance(result, Evaluation) else dict(result)
+        first = next(iter(results.values()))
+        rows = []
+        for metric in first:
+            counts = [int(counting(one.per_query[metric], one.weight).sum()) for one in results.values()]
+            points = {model: _mean(one, metric, confidence) for model, one in results.items()}
+            rows.append(Row.of(metric, points, counts))
+        return cls(rows=rows, confidence=confidence, weighted=first.weight is not None)
+
+    def _label(self) -> str:
+        return f"{self._mean} with {100 * self.confidence:g}% interval"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -391,16 +467,16 @@ class SegmentsDisplay(ForestDisplay):
         ]
         return cls(rows=rows, metric=name, **of_comparison(comparison))
 
-    def _draw_points(self, ax: Any) -> None:
-        super()._draw_points(ax)
-        if len(self.rows) > 1:  # a line above the row of all queries
+    def _draw_points(self, ax: Any, series: style.Series, line_kw: dict[str, Any]) -> None:
+        super()._draw_points(ax, series, line_kw)
+        if len(self.rows) > 1 and not series.n_earlier:  # a line above the row of all queries
             ax.axhline(len(self.rows) - 1.5, color=style.text_color(ax), linewidth=0.7, linestyle=(0, (2, 2)))
 
     def _label(self) -> str:
         mean = f"{self._mean} with {100 * self.confidence:g}% interval"
         if self.baseline is None:
             return style.wrapped(f"{self.metric}, {mean}", 60)
-        model = style.model(self._names(), 24)
+        model = style.model(self._series(), 24)
         return f"difference in {self.metric}, {model} - {style.shorten(self.baseline, 24)},\n{mean}"
 
 
@@ -469,8 +545,8 @@ class LeaderboardDisplay(ForestDisplay):
             rows.append(Row.of(model, points, [row.n_queries for row in of_model]))
         return cls(rows=rows, confidence=leaderboard.settings.confidence)
 
-    def _draw_points(self, ax: Any) -> None:
-        super()._draw_points(ax)
+    def _draw_points(self, ax: Any, series: style.Series, line_kw: dict[str, Any]) -> None:
+        super()._draw_points(ax, series, line_kw)
         ax.set_xlim(0.7, len(self.rows) + 0.3)
         style.whole_numbers(ax.xaxis)
 

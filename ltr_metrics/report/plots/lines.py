@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BytesIO
 from typing import Any, Literal, NamedTuple
 
@@ -25,10 +25,12 @@ from ltr_metrics.report.plots.style import Display, of_comparison
 
 CUTOFF = re.compile(r"@\d+$")  # at the end of a name
 MAX_MARKERS = 25  # about as many cutoffs have a marker
-FULL_OPACITY = 3  # the bands of more models than this are fainter
+MAX_BANDS = 2  # the means of more models have no bands
+RANDOM = "random order"
 PLATEAU_HEIGHT = 0.035  # height of one data set's plateau, as a share of the axes
 UNEVEN_RATIO = 5  # the axis is logarithmic if the largest gap between cutoffs exceeds the smallest by this factor
 Format = Literal["svg", "png", "pdf"]
+EXPLAINED = ("95% interval", "best: 100", "plateau")  # of about this length, in a legend
 RESOLUTION = 150  # dots per inch of a bitmap
 WITHOUT_DATE: dict[Format, dict[str, Any]] = {"svg": {"Date": None}, "png": {}, "pdf": {"CreationDate": None}}
 
@@ -67,6 +69,10 @@ class MetricOverKDisplay(Display):
         The baseline of the differences, or None for the metric itself.
     weighted : bool, default False
         Whether the means are weighted.
+    reference : str, optional
+        Name of the model among the means that is drawn last, as a dashed line.
+    chance : ndarray of float64, optional
+        Mean of a random order at each cutoff.
 
     Attributes
     ----------
@@ -74,8 +80,10 @@ class MetricOverKDisplay(Display):
         Where it was drawn.
     lines_ : dict of str to Line2D
         The means, by model.
-    bands_ : dict of str to PolyCollection
-        The intervals, by model.
+    bands_ : dict of str to PolyCollection or LineCollection
+        The intervals, by model: bands, or whiskers of the differences of several models. The means of
+        more than two models have none, because all models have the same queries, so that models with
+        overlapping intervals can still differ.
     legend_ : Legend
         The legend.
 
@@ -111,6 +119,8 @@ class MetricOverKDisplay(Display):
     confidence: float
     baseline: str | None = None
     weighted: bool = False
+    reference: str | None = None
+    chance: FloatArray | None = None
 
     @classmethod
     def from_result(
@@ -190,7 +200,8 @@ class MetricOverKDisplay(Display):
             If the metric was compared at fewer than two cutoffs.
         """
         if not difference:
-            return cls.from_result(comparison.evaluations, metric, confidence=comparison.settings.confidence)
+            display = cls.from_result(comparison.evaluations, metric, confidence=comparison.settings.confidence)
+            return replace(display, reference=comparison.baseline)
         family, names = cutoffs_of(comparison.first, metric)
         curves, counts = {}, []
         for model in comparison.models:
@@ -212,24 +223,51 @@ class MetricOverKDisplay(Display):
         of_values = of_values if self.baseline is None else of_differences(of_values)
         return {model: curve.within(of_values) for model, curve in self.curves.items()}
 
-    def _draw(self, ax: Any) -> None:
+    def _kind(self) -> str:
+        return f"{'differences in ' * (self.baseline is not None)}{self.metric}@k"
+
+    def _draw(self, ax: Any, series: style.Series, line_kw: dict[str, Any]) -> None:
         self.lines_, self.bands_ = {}, {}
-        opacity = style.BAND * min(1, FULL_OPACITY / len(self.curves))
+        ink = style.text_color(ax)
         for i, (model, curve) in enumerate(self.shown.items()):
-            look = style.series_style(i + (self.baseline is not None))
+            look = series.look(i + (self.baseline is not None), line_kw)
             marks = {"marker": look.marker, "markersize": 4.5, "markevery": max(1, len(self.k) // MAX_MARKERS)}
-            self.lines_[model], self.bands_[model] = _line(ax, look, self.k, curve, opacity, **marks)
+            if model == self.reference:
+                look, marks = look._replace(color=ink, linestyle=style.DASHES[1]), {"zorder": 5}
+            x = self.k + self._dodge(i)
+            marks |= {"color": look.color, "linestyle": look.linestyle} | line_kw
+            self.lines_[model] = series.add(ax.plot(x, curve.mean, **marks)[0], model)
+            if self.baseline is not None and len(self.curves) > 1:
+                self.lines_[model].set_linewidth(0.7)
+                self.bands_[model] = ax.vlines(x, curve.low, curve.high, color=look.color, linewidth=1.4, alpha=0.75)
+            elif len(self.curves) <= MAX_BANDS:
+                band = {"color": look.color, "alpha": style.BAND, "linewidth": 0}
+                self.bands_[model] = ax.fill_between(x, curve.low, curve.high, **band)
+        if self.chance is not None:
+            random = {"color": ink, "linestyle": style.DASHES[2], "linewidth": 1}
+            self.lines_[RANDOM] = series.add(ax.plot(self.k, self.chance, **random)[0], RANDOM)
         if self.baseline is not None:
-            ax.axhline(0, color=style.text_color(ax), linewidth=0.9)
-        self._scale(ax)
-        style.grid(ax)
-        style.label_axes(ax, *self._labels())
+            ax.axhline(0, color=ink, linewidth=0.9)
+        if not series.n_earlier:
+            self._scale(ax)
+            style.grid(ax)
+            style.label_axes(ax, *self._labels())
+
+    def _explained(self, ax: Any) -> list[tuple[Any, str]]:
         patch = ax.fill_between([], [], [], color=style.text_color(ax), alpha=style.BAND, linewidth=0)
-        named = [line for model, line in self.lines_.items() if model]
-        self.legend_ = style.legend(ax, [*named, patch], self._names())
+        return [(patch, f"{100 * self.confidence:g}% interval")] * bool(self.bands_)
+
+    def _series(self) -> list[str]:
+        return [*self.curves, *[RANDOM] * (self.chance is not None)]
+
+    def _dodge(self, i: int) -> float:
+        """Return what is added to the cutoffs of curve i, so that whiskers at one cutoff stand side by side."""
+        n, gap = len(self.curves), np.diff(self.k).min()
+        return 0 if self.baseline is None else 0.5 * gap * (i - (n - 1) / 2) / max(n, 4)
 
     def _names(self) -> list[str]:
-        return [*(model for model in self.curves if model), f"{100 * self.confidence:g}% interval"]
+        has_intervals = self.baseline is not None or len(self.curves) <= MAX_BANDS
+        return [*filter(None, self._series()), *[f"{100 * self.confidence:g}% interval"] * has_intervals]
 
     def _labels(self) -> tuple[str, str]:
         mean = f"{'weighted ' if self.weighted else ''}mean over {style.n_queries_text(self.n_queries)}"
@@ -257,8 +295,7 @@ class LearningCurveDisplay(Display):
     round on these queries (see `ltr_metrics.PerQueryLog.learning_curve`). Create it with `from_log`.
     The axis has the numbers of rounds that ``predict`` takes, from 1.
 
-    If you plot several displays into the same axes, all their curves are visible, and the legend
-    names them all. They must have the same metric and confidence level.
+    Several displays in the same axes must have the same metric and confidence level.
 
     Parameters
     ----------
@@ -277,8 +314,7 @@ class LearningCurveDisplay(Display):
     Raises
     ------
     LtrValueError
-        If there is no curve, or if the curves are of different metrics or confidence levels, those
-        that are already in the axes included.
+        If there is no curve, or if the curves are of different metrics or confidence levels.
 
     See Also
     --------
@@ -336,19 +372,52 @@ class LearningCurveDisplay(Display):
         curves = [log.learning_curve(one, metric, confidence) for one in chosen]
         return cls(curves={curve.data: curve for curve in curves})
 
-    def _draw(self, ax: Any) -> None:
-        earlier: list[tuple[Any, str, LearningCurve]] = [
-            (line, *line.learning_curve) for line in ax.get_lines() if hasattr(line, "learning_curve")
-        ]
-        _require_one_kind([*(curve for _, _, curve in earlier), *self.curves.values()])
-        if earlier:
+    @classmethod
+    def from_logs(
+        cls, logs: Mapping[str, PerQueryLog], data: Any, metric: str | Metric, *, confidence: float = 0.95
+    ) -> LearningCurveDisplay:
+        """Collect one data set of several trainings, such as those of a search.
+
+        Parameters
+        ----------
+        logs : mapping of str to PerQueryLog
+            The log of each training by name.
+        data : object or str
+            The data set, or its name.
+        metric : str or Metric
+            One metric, by name or as an object.
+        confidence : float, default 0.95
+            Confidence level of the intervals and of the plateaus.
+
+        Returns
+        -------
+        LearningCurveDisplay
+            Ready to plot.
+
+        Raises
+        ------
+        LtrValueError, LtrKeyError
+            If there is no log, or a log has no such data set or metric.
+        """
+        return cls(curves={name: log.learning_curve(data, metric, confidence) for name, log in logs.items()})
+
+    def _kind(self) -> str:
+        first = next(iter(self.curves.values()))
+        return f"{first.name} by round with {100 * first.confidence:g}% intervals"
+
+    def _draw(self, ax: Any, series: style.Series, line_kw: dict[str, Any]) -> None:
+        if series.n_earlier:
             ax.autoscale(axis="y")  # the figure that is there has set the limits
         self.lines_, self.bands_, self.best_, self.plateaus_ = {}, {}, {}, {}
-        for i, (name, curve) in enumerate(self.curves.items(), start=len(earlier)):
-            look, rounds = style.series_style(i), curve.rounds + 1
+        for i, (name, curve) in enumerate(self.curves.items()):
+            look, rounds = series.look(i, line_kw), curve.rounds + 1
             shown = Curve(curve.mean, curve.low, curve.high).within(range_of(curve.metric, curve.mean))
-            self.lines_[name], self.bands_[name] = _line(ax, look, rounds, shown, style.BAND)
-            self.lines_[name].learning_curve = name, curve
+            self.bands_[name] = ax.fill_between(
+                rounds, shown.low, shown.high, color=look.color, alpha=style.BAND, linewidth=0
+            )
+            marks = {"color": look.color, "linestyle": look.linestyle} | line_kw
+            self.lines_[name] = series.add(ax.plot(rounds, shown.mean, **marks)[0], _legend_of(name, curve))
+            self.lines_[name].ltr_n_rounds = curve.n_rounds
             mark = {"marker": look.marker, "markersize": 8, "linestyle": "none", "zorder": 4}
             (self.best_[name],) = ax.plot(
                 [curve.n_rounds],
@@ -359,35 +428,38 @@ class LearningCurveDisplay(Display):
             )
             starts, ends = _runs(curve)
             bar = {"color": look.color, "linewidth": 4, "transform": ax.get_xaxis_transform()}
-            self.plateaus_[name] = ax.hlines(np.full(len(starts), PLATEAU_HEIGHT * (i + 0.5)), starts, ends, **bar)
-        drawn = [*((name, curve) for _, name, curve in earlier), *self.curves.items()]
+            height = PLATEAU_HEIGHT * (series.n_earlier + i + 0.5)
+            self.plateaus_[name] = ax.hlines(np.full(len(starts), height), starts, ends, **bar)
         bottom, top = ax.get_ylim()
-        ax.set_ylim(bottom - PLATEAU_HEIGHT * len(drawn) * (top - bottom), top)
+        n_drawn = series.n_earlier + len(self.curves)
+        ax.set_ylim(bottom - PLATEAU_HEIGHT * n_drawn * (top - bottom), top)
         style.whole_numbers(ax.xaxis)
         style.grid(ax)
-        style.label_axes(ax, "rounds", f"{drawn[0][1].name}, mean over queries")
-        handles = self._handles([*(line for line, _, _ in earlier), *self.lines_.values()])
-        self.legend_ = style.legend(ax, handles, _legend_of(drawn))
+        style.label_axes(ax, "rounds", f"{curve.name}, mean over queries")
 
-    def _handles(self, lines: list[Any]) -> list[Any]:
+    def _explained(self, ax: Any) -> list[tuple[Any, str]]:
         from matplotlib.lines import Line2D
         from matplotlib.patches import Patch
 
-        ink = style.text_color(self.ax_)
-        best = Line2D([], [], color=ink, linestyle="none", marker="o", markersize=8, markerfacecolor="none")
-        plateau = Line2D([], [], color=ink, linewidth=4)
-        return [*lines, Patch(color=ink, alpha=style.BAND, linewidth=0), best, plateau]
+        ink = style.text_color(ax)
+        best = ", ".join(str(line.ltr_n_rounds) for _, line in style.series_of(ax))
+        circle = Line2D([], [], color=ink, linestyle="none", marker="o", markersize=8, markerfacecolor="none")
+        interval = f"{100 * next(iter(self.curves.values())).confidence:g}% interval"
+        return [
+            (Patch(color=ink, alpha=style.BAND, linewidth=0), interval),
+            (circle, f"best: {best}"),
+            (Line2D([], [], color=ink, linewidth=4), "plateau"),
+        ]
+
+    def _series(self) -> list[str]:
+        return [_legend_of(name, curve) for name, curve in self.curves.items()]
 
     def _names(self) -> list[str]:
-        return _legend_of(list(self.curves.items()))
+        return [*self._series(), *EXPLAINED]
 
 
-def _legend_of(curves: Sequence[tuple[str, LearningCurve]]) -> list[str]:
-    """Return the lines of the legend of all curves in the axes."""
-    confidence = f"{100 * curves[0][1].confidence:g}%"
-    data = [f"{style.shorten(name, 12)}, {style.n_queries_text((curve.n_queries,) * 2)}" for name, curve in curves]
-    best = ", ".join(str(curve.n_rounds) for _, curve in curves)
-    return [*data, f"{confidence} interval", f"best: {best}", "plateau"]
+def _legend_of(name: str, curve: LearningCurve) -> str:
+    return f"{style.shorten(name, 12)}, {style.n_queries_text((curve.n_queries,) * 2)}"
 
 
 def _require_one_kind(curves: Iterable[LearningCurve]) -> None:
@@ -432,12 +504,6 @@ def _runs(curve: LearningCurve) -> tuple[FloatArray, FloatArray]:
     starts, ends = (n_rounds[[part[i] for part in parts]] for i in (0, -1))
     half = np.diff(n_rounds, prepend=0)[:2].min() / 2  # the first entry may be far from 0 in a continued training
     return starts - half, ends + half
-
-
-def _line(ax: Any, look: style.SeriesStyle, x: Any, curve: Any, opacity: float, **marks: Any) -> tuple[Any, Any]:
-    """Draw the means of a curve over x, and the band of its intervals."""
-    band = ax.fill_between(x, curve.low, curve.high, color=look.color, alpha=opacity, linewidth=0)
-    return ax.plot(x, curve.mean, color=look.color, linestyle=look.linestyle, **marks)[0], band
 
 
 def cutoffs_of(result: Evaluation, metric: str | Metric) -> tuple[str, dict[int, str]]:

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import unicodedata
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ltr_metrics.analysis.comparison import Comparison
-from ltr_metrics.errors import import_extra
+from ltr_metrics.errors import LtrValueError, import_extra
 
 if TYPE_CHECKING:
     from typing_extensions import Self  # of typing from Python 3.11 on
@@ -194,24 +195,58 @@ def of_comparison(comparison: Comparison) -> dict[str, Any]:
     }
 
 
+@dataclass
+class Series:
+    """The series of one figure in axes: those before it, and the name that the user gave it."""
+
+    kind: str
+    n_earlier: int
+    name: str | None
+    n: int
+    label: str = ""
+
+    def look(self, i: int, line_kw: Mapping[str, Any]) -> SeriesStyle:
+        """Return the style of series i, with the properties that the user has chosen."""
+        own = {name: line_kw[name] for name in SeriesStyle._fields if name in line_kw}
+        return series_style(self.n_earlier + i)._replace(**own)
+
+    def add(self, artist: Any, label: str) -> Any:
+        """Register the artist of a series, so that figures that are added later keep it."""
+        if self.name is not None:
+            label = self.name if self.n == 1 else f"{self.name}: {label}"
+        artist.ltr_series = replace(self, label=label)
+        return artist
+
+
+def series_of(ax: Any) -> list[tuple[Series, Any]]:
+    """Return the series of all figures in the axes, with their artists."""
+    return [(one.ltr_series, one) for one in ax.get_children() if hasattr(one, "ltr_series")]
+
+
 class Display(ABC):
     """A figure of the numbers that it holds, by default with a legend above."""
 
     ax_: Any
     figure_: Any
+    legend_: Any
 
     @property
     def size(self) -> tuple[float, float]:
         """Width and height in inches of a new figure."""
         return WIDTH, HEIGHT + legend_height(self._names())
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw the figure.
+    def plot(self, ax: Any = None, *, name: str | None = None, **line_kw: Any) -> Self:
+        """Draw the figure, or add it to axes that show another one of its kind.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Default: the axes of a new figure.
+            Default: the axes of a new figure. If they show such a figure already, its series stay, and
+            those of this one get colours and entries of the legend of their own.
+        name : str, optional
+            Name in the legend. If the figure has several series, it precedes theirs.
+        **line_kw
+            Properties of the lines or points, such as ``color`` or ``linewidth``.
 
         Returns
         -------
@@ -220,6 +255,8 @@ class Display(ABC):
 
         Raises
         ------
+        LtrValueError
+            If the axes show something that cannot share them, such as another metric.
         MissingExtraError
             If Matplotlib is not installed.
         """
@@ -229,14 +266,41 @@ class Display(ABC):
 
             scale = mpl.rcParams["font.size"] / FONT
             ax = pyplot.subplots(figsize=(self.size[0] * scale, self.size[1] * scale), layout="constrained")[1]
+        earlier = series_of(ax)
+        kinds = [self._kind(), *(one.kind for one, _ in earlier)]
+        if any(kind != kinds[0] for kind in kinds):
+            raise LtrValueError(
+                f"The axes show {kinds[1]}, and this figure shows {kinds[0]}, so they cannot share axes. Plot it into "
+                "other ones."
+            )
         self.ax_ = ax
         self.figure_ = self.ax_.figure
-        self._draw(self.ax_)
+        self._draw(ax, Series(self._kind(), len(earlier), name, len(self._series())), line_kw)
+        drawn = series_of(ax)
+        named = [(artist, one.label or f"model {i}") for i, (one, artist) in enumerate(drawn, start=1)]
+        if len(drawn) == 1 and not drawn[0][0].label:
+            named = []
+        handles = [*named, *self._explained(ax)]
+        shows_legend = len(handles) > 1 or bool(self._explained(ax))
+        self.legend_ = legend(ax, *zip(*handles, strict=True)) if shows_legend else None
         return self
 
     @abstractmethod
-    def _draw(self, ax: Any) -> None: ...
+    def _draw(self, ax: Any, series: Series, line_kw: dict[str, Any]) -> None:
+        """Draw the series, each of which is registered with ``series.add``."""
+
+    @abstractmethod
+    def _kind(self) -> str:
+        """Return what axes have to show, so that this figure can be added."""
+
+    def _series(self) -> list[str]:
+        """Return the names of the series; an empty name has no entry in the legend unless there are others."""
+        return []
+
+    def _explained(self, ax: Any) -> list[tuple[Any, str]]:
+        """Return further entries of the legend: the artists, and what they mean."""
+        return []
 
     def _names(self) -> list[str]:
-        """Return the lines of the legend."""
-        return []
+        """Return the lines of the legend of a new figure."""
+        return [name for name in self._series() if name]

@@ -1,4 +1,34 @@
 "use strict";
+/* Choices: a part is shown, and the others wait. */
+document.querySelectorAll(".choose").forEach((choice) => {
+  const label = choice.querySelector("label");
+  const select = choice.querySelector("select");
+  const show = () => choice.querySelectorAll(".choice").forEach((part, i) => { part.hidden = i !== select.selectedIndex; });
+  label.hidden = select.options.length < 2;
+  choice.classList.add("chosen");
+  select.addEventListener("change", show);
+  select.selectedIndex = 0;
+  show();
+});
+
+/* Contents: the section that is read is marked, and moved into view. */
+(() => {
+  const links = new Map([...document.querySelectorAll("nav a")].map((link) => [document.getElementById(link.hash.slice(1)), link]));
+  const heads = [...links.keys()];
+  const mark = () => {
+    const isEnd = innerHeight + scrollY > document.documentElement.scrollHeight - 4;
+    const read = heads.filter((head) => head.getBoundingClientRect().top < innerHeight / 3);
+    const current = isEnd ? heads.at(-1) : read.at(-1) ?? heads[0];
+    links.forEach((link, head) => (head === current ? link.setAttribute("aria-current", "true") : link.removeAttribute("aria-current")));
+    const link = links.get(current);
+    const list = link.closest("ul");
+    if (list.scrollWidth > list.clientWidth) list.scrollLeft = link.offsetLeft - list.clientWidth / 3;
+  };
+  for (const event of ["scroll", "resize"]) addEventListener(event, mark, { passive: true });
+  mark();
+})();
+
+/* All queries */
 (() => {
   const data = JSON.parse(document.getElementById("query-data").textContent);
   const id = (name) => document.getElementById(name);

@@ -1,0 +1,231 @@
+"""The first screen of the page: the answer, a row for each model, and the facts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ltr_metrics.analysis.comparison import Comparison, Difference, shown_row
+from ltr_metrics.analysis.gate import Check, GateResult, Rule, read_rules
+from ltr_metrics.evaluation.tables import Cell, Drawing, Piece, Table, Words
+from ltr_metrics.report.parts import MINUS, Group, Line, PagePart, Pieces, interval, listed, number, percent, signed
+from ltr_metrics.report.report import Report
+
+MAX_NAMES = 3  # of models in the answer
+MAX_GRADES = 10
+MAX_STEPS = 6  # that draw a grade
+PASSED, FAILED = "\N{CHECK MARK}", "\N{MULTIPLICATION X}"
+LONG_COMMAND = 70  # characters
+WORDS = {"better": "better", "worse": "worse", "unclear": "no clear difference", "untested": "not testable"}
+
+
+def reading_of(row: Difference, comparison: Comparison) -> str:
+    """Return the verdict on a row after correction: "better", "worse", "unclear", or "untested" without a p-value."""
+    if row.p_adjusted != row.p_adjusted:
+        return "untested"
+    if row.p_adjusted > round(1 - comparison.settings.confidence, 12):
+        return "unclear"
+    return "better" if (row.difference > 0) == row.higher_is_better else "worse"
+
+
+def sentence(report: Report, comparison: Comparison, model: str) -> list[str | Words]:
+    """Return in which metrics a model is better, worse, or neither."""
+    metrics: dict[str, list[str]] = {}
+    for metric in comparison.metrics:
+        metrics.setdefault(reading_of(comparison[metric, model], comparison), []).append(report.names[metric])
+    pieces: list[str | Words] = []
+    for i, (reading, names) in enumerate(metrics.items(), start=1):
+        pieces += [Words(WORDS[reading], reading), f"in {listed(names)}{';' * (i < len(metrics))}"]
+    return pieces
+
+
+# -- the answer -------------------------------------------------------------------------------------------------------
+
+
+def answer_of(report: Report) -> tuple[str, str]:
+    """Return the answer in a sentence, and in a few words."""
+    comparison, gate = report.comparison, report.gate
+    if comparison is None:
+        return _best(report)
+    if gate is not None:
+        return _answer_of_gate(gate)
+    metric, models = comparison.metrics[0], comparison.candidates or comparison.models
+    name = report.names[metric]
+    readings = {model: reading_of(comparison[metric, model], comparison) for model in models}
+    better = [model for model, reading in readings.items() if reading == "better"]
+    short = f"{len(better)} of {len(models)} better"
+    if len(models) == 1:
+        reading = readings[models[0]]
+        if reading in ("unclear", "untested"):
+            return f"{models[0]} shows no clear difference in {name}", WORDS[reading]
+        return f"{models[0]} is {reading} in {name}", reading
+    if len(better) > MAX_NAMES:
+        return f"{len(better)} of {len(models)} candidates are better in {name}", short
+    if not better:
+        return f"None of {len(models)} candidates is better in {name}", short
+    return f"{listed(better)} {'is' if len(better) == 1 else 'are'} better in {name}", short
+
+
+def _answer_of_gate(gate: GateResult) -> tuple[str, str]:
+    passed = [model for model, one in gate.by_model.items() if one.passed]
+    n = len(gate.by_model)
+    if n == 1:
+        return (
+            f"{next(iter(gate.by_model))} {'passes' if gate.passed else 'fails'} the gate",
+            "PASS" if passed else "FAIL",
+        )
+    counts = f"{len(passed)} of {n}"
+    if gate.family == "one":  # nobody may pick a model by its own verdict
+        whole = "passes" if gate.passed else "fails"
+        return f"The gate {whole} as a whole: {counts} candidates pass", "PASS" if gate.passed else "FAIL"
+    return f"{counts} candidates pass the gate", f"{counts} pass"
+
+
+def _best(report: Report) -> tuple[str, str]:
+    metric = next(iter(report.first))
+    sign = -1 if metric in report.first.lower_is_better else 1
+    means = {model: result[metric] for model, result in report.evaluations.items()}
+    best = max(means, key=lambda model: sign * means[model] if means[model] == means[model] else float("-inf"))
+    value = f"{report.names[metric]} {number(means[best])}"
+    return (f"{best} has the best {value}" if len(means) > 1 else f"{best} has {value}"), value
+
+
+# -- a row for each model ---------------------------------------------------------------------------------------------
+
+
+def verdict_parts(report: Report) -> Iterator[PagePart]:
+    """Yield a row for each model beside the baseline, and what skill is."""
+    comparison = report.comparison
+    if comparison is None:
+        return
+    metric, settings = comparison.metrics[0], comparison.settings
+    name, first = report.names[metric], comparison[comparison.metrics[0], comparison.models[0]]
+    correction = settings.correction.capitalize() if settings.correction != "none" else "not corrected"
+    header = [
+        Cell("model"),
+        Cell("gate"),
+        Cell("reading", more=[Words(f"at {percent(1 - settings.confidence, 0)}, {correction}", "small")]),
+        Cell(f"{name}, change", "figure", [Words(f"{settings.level} interval", "small")]),
+        Cell("relative", "figure", [Words(f"to {number(first.baseline_mean)}", "small")]),
+    ]
+    has_skill = first.skill is not None
+    if has_skill:
+        header.append(Cell("skill", "figure", [Words(f"change from {number(first.baseline_skill, 3)}", "small")]))
+    rows = [_row(report, comparison, model, has_skill=has_skill) for model in comparison.models]
+    yield Group("verdict", [Table([*header, Cell("rules", "why")], rows, "l")])
+    if has_skill:
+        chance, ideal = comparison.first.chance[metric], comparison.first.ideal[metric]
+        scale = f"is 0 for a random order (here {name} {number(chance)}) and 1 for the ideal one ({number(ideal)})."
+        yield Line([Words("Skill", "b"), scale])
+    if report.gate is not None:
+        yield from (Line([note]) for note in report.gate.notes)
+
+
+def _row(report: Report, comparison: Comparison, model: str, *, has_skill: bool) -> list[Cell]:
+    row = shown_row(comparison, comparison[comparison.metrics[0], model])
+    gate = None if report.gate is None else report.gate.by_model.get(model)
+    state = "none" if gate is None else "pass" if gate.passed else "fail"
+    badge = {"none": "no gate", "pass": f"{PASSED} PASS", "fail": f"{FAILED} FAIL"}[state]
+    origin = report.origins.get(model, "")
+    relative = row.difference / row.baseline_mean if row.baseline_mean > 0 else float("nan")
+    cells = [
+        Cell(model, state, [Words(origin, "small")] if origin else []),
+        Cell("", "state", [Words(badge, f"badge {state}")]),
+        Cell("", "words", sentence(report, comparison, model)),
+        Cell(
+            "",
+            "figure",
+            _figure(signed(row.difference), interval(row.ci_low, row.ci_high), reading_of(row, comparison)),
+        ),
+        Cell("", "figure", _figure(percent(relative, sign="+"))),
+    ]
+    if has_skill and row.skill is not None and row.skill_difference is not None:
+        cells.append(Cell("", "figure", _figure(number(row.skill, 3), signed(row.skill_difference, 3))))
+    return [*cells, Cell("", "why", _reasons(comparison, gate, row))]
+
+
+def _figure(value: str, below: str = "", css: str = "b") -> list[Words]:
+    return [Words(value, css), Words(below, "small")] if below else [Words(value, css)]
+
+
+def _reasons(comparison: Comparison, gate: GateResult | None, row: Difference) -> Pieces:
+    """Return the checks of a model in short, with their full text in a fold."""
+    if gate is None:
+        is_yardstick = row.model in comparison.yardsticks
+        return [Words("a yardstick: compared, without a rule", "")] if is_yardstick else []
+    checks = sorted(gate.checks, key=lambda check: (check.segment is not None, check.passed))
+    shown = [check for check in checks if check.segment is None or not check.passed]
+    pieces: list[Piece] = []
+    for check in shown:
+        mark, css = (PASSED, "rule") if check.passed else (f"{FAILED} failed:", "rule no")
+        pieces.append(Words(f"{mark} {_short(check, comparison)}", css))
+    if reading_of(row, comparison) == "unclear":
+        pieces.append(Words(f"\N{WHITE CIRCLE} detectable: {number(row.mde)}", ""))
+    return [*pieces, Drawing("reasons", {"reasons": [str(check) for check in checks]})]
+
+
+def _short(check: Check, comparison: Comparison) -> str:
+    """Return the value of a check with its bound and limit."""
+    (rule,) = read_rules([check.rule], [])
+    if check.bound != check.bound:
+        text = check.reason
+    elif rule.share_of is not None:
+        beyond = f"have a difference {rule.share_of}"
+        if rule.share_of.number < 0 and not rule.share_of.is_floor and comparison.higher_is_better(rule.metric):
+            beyond = f"lose more than {-rule.share_of.number:g}"
+        text = f"{percent(check.value)} of the queries {beyond}, {percent(check.bound)}"
+    elif rule.kind == "relative":
+        text = f"{rule.metric} changes by {percent(check.bound, sign='+')}"
+    elif rule.kind == "mean":
+        text = f"{rule.metric} is {number(check.bound)}"
+    else:
+        text = f"{rule.metric} changes by {signed(check.bound)}"
+    if check.bound == check.bound:
+        text += f" {'at least' if rule.limit.is_floor else 'at most'} (limit {limit_text(rule)})"
+    where = "" if check.segment is None else f"{check.segment}: "
+    return f"{where}{text}{'' if check.verdict in ('passed', 'violated') else f': {check.verdict}'}"
+
+
+def limit_text(rule: Rule) -> str:
+    """Return the number of a rule as it was written."""
+    limit = rule.limit
+    return (f"{100 * limit.number:g}%" if limit.unit else f"{limit.number:g}").replace("-", MINUS)
+
+
+# -- the facts --------------------------------------------------------------------------------------------------------
+
+
+def facts_parts(report: Report) -> dict[str, Pieces]:
+    """Return the facts about the data and the run."""
+    of_source = {file: digest for file, digest in report.files.items() if file in report.source}
+    data: list[Piece] = [] if of_source else [Words(report.source, "name")] * bool(report.source)
+    for file, digest in of_source.items():
+        data += [Words(file, "name"), Words(f"sha256 {digest[:8]}", "code")]
+    facts: dict[str, Pieces] = {"Data": data}
+    if report.data is not None:
+        documents, grades = report.data.documents_a_query, report.data.grades
+        sizes = f"{documents['min']:,} to {documents['max']:,} documents, median {documents['median']:,g}"
+        facts["Queries"] = [f"{report.data.n_queries:,}, with {sizes}"]
+        of_grades: list[Piece] = [f"{report.data.n_rows:,}, with grade"]
+        for grade, count in grades.items():
+            of_grades += [Drawing("grade", grade_of(report, grade)), Words(f"{count:,}", "count")]
+        few = len(grades) <= MAX_GRADES
+        facts["Documents"] = of_grades if few else [f"{report.data.n_rows:,}, with {len(grades)} different grades"]
+    if report.gate is not None:
+        rules = dict.fromkeys(check.rule for check in report.gate.checks)
+        facts["Gate"] = [piece for rule in rules for piece in ("and", Words(rule, "code"))][1:]
+    if report.command:
+        name = "command" if len(report.command) > LONG_COMMAND else "code"
+        facts["Command"] = [Drawing(name, {"text": report.command, "short": report.command[: LONG_COMMAND - 10]})]
+    return {term: pieces for term, pieces in facts.items() if pieces}
+
+
+def grade_of(report: Report, grade: float | None) -> dict[str, object]:
+    """Return a grade, and the number of steps that draw it, if it is on a short scale."""
+    top = top_grade(report)
+    steps = int(grade) if grade is not None and grade.is_integer() and 0 < top <= MAX_STEPS else None
+    return {"text": number(None) if grade is None else f"{grade:g}", "steps": steps, "top": top}
+
+
+def top_grade(report: Report) -> int:
+    """Return the highest grade of the data, or 0 if it is unknown."""
+    return 0 if report.data is None else int(max(report.data.grades))

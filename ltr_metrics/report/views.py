@@ -1,0 +1,499 @@
+"""The sections of the page, with their drawings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ltr_metrics._rows.ids import id_text
+from ltr_metrics.analysis.comparison import Comparison, Difference, shown_row
+from ltr_metrics.analysis.gate import Rule, read_rules
+from ltr_metrics.analysis.intervals import shown_interval
+from ltr_metrics.analysis.opened_query import OpenedQuery, RankedDocument
+from ltr_metrics.analysis.settings import TESTS
+from ltr_metrics.evaluation.change import gain_of
+from ltr_metrics.evaluation.saved import versions
+from ltr_metrics.evaluation.tables import Cell, Drawing, Piece, Table, Words
+from ltr_metrics.report.parts import (
+    Axis,
+    Choice,
+    Figure,
+    Fold,
+    Group,
+    Line,
+    PagePart,
+    Pieces,
+    interval,
+    listed,
+    number,
+    percent,
+    signed,
+)
+from ltr_metrics.report.report import MAX_DOCUMENTS, MAX_OPENED, Report
+from ltr_metrics.report.sections import MAX_SEGMENTS, Section, audit_parts, learning_parts, ranking_parts, settings_of
+from ltr_metrics.report.verdict import grade_of, limit_text, reading_of, top_grade, verdict_parts
+
+SCALE_RATIO = 10  # metrics whose differences are this many times larger get an axis of their own
+MAX_BLOCKS = 4  # metrics that a narrow window shows side by side
+MAX_BARS = 500  # of a strip; of more queries, evenly spaced ones are drawn, which looks the same
+MARKS = {"better": "\N{BLACK UP-POINTING TRIANGLE}", "worse": "\N{BLACK DOWN-POINTING TRIANGLE}"}
+UNCLEAR = "\N{WHITE CIRCLE}"
+ARROWS = {"up": "\N{UPWARDS ARROW}", "down": "\N{DOWNWARDS ARROW}"}
+
+
+def page_of(report: Report, figures: Sequence[Figure]) -> list[Section]:
+    """Return the sections of the page for which a report has data."""
+    comparison = report.comparison
+    of_metric: dict[str, list[Figure]] = {}
+    for curve, figure in zip(report.curves, figures, strict=False):  # followed by those of learning curves
+        of_metric.setdefault(curve.metric, []).append(figure)
+    curves = {metric: [Group("figures", of_curve)] for metric, of_curve in of_metric.items()}
+    training = [Group("figures", figures[len(report.curves) :])]
+    sections = [
+        Section("verdict", "Verdict", list(verdict_parts(report))),
+        Section("leaderboard", "Leaderboard", [*_leaderboard(report), _to_know(report)]),
+        Section("differences", "Differences", [] if comparison is None else list(_differences(report, comparison))),
+        Section("cutoffs", "By cutoff", [Choice("Metric", curves)] if curves else []),
+        Section("segments", "Segments", _segments(report)),
+        Section("changes", "Gains and losses", [] if comparison is None else _queries(report, comparison)),
+        Section("rankings", "Rankings", ranking_parts(report)),
+        Section("learning", "Training", [*training, *learning_parts(report)] if report.learning else []),
+        Section("queries", "All queries", [Drawing("all_queries", {})]),
+        Section("settings", "Settings", [_settings(report)]),
+        Section("audit", "Audit", [] if report.audit is None else audit_parts(report.audit)),
+    ]
+    return [section for section in sections if section.parts]
+
+
+# -- leaderboard ------------------------------------------------------------------------------------------------------
+
+
+def _leaderboard(report: Report) -> Iterator[PagePart]:
+    """Yield the means as a matrix of models and metrics, with ranks and skill."""
+    first, board, comparison = report.first, report.leaderboard, report.comparison
+    metrics = list(first)
+    key: list[Piece] = []
+    if board is not None:
+        key += [
+            Words("\N{BLACK STAR} best", ""),
+            Words("\N{WHITE DOWN-POINTING TRIANGLE} behind: rank 1 is outside its interval", ""),
+            Words(f"1\N{EN DASH}3 {board.settings.level} interval of the rank", ""),
+        ]
+    if first.shows_skill:
+        key += [Drawing("skill", {"share": 44, "text": ""}), Words("from random to ideal", "")]
+    if key:
+        yield Line(key, "key legend")
+    metric, sign = metrics[0], -1 if metrics[0] in first.lower_is_better else 1
+    means = {model: sign * result[metric] for model, result in report.evaluations.items()}
+    models = sorted(means, key=lambda model: means[model] if means[model] == means[model] else -np.inf, reverse=True)
+    rows = []
+    for model in models:
+        role = ""
+        if comparison is not None:
+            role = "baseline" if model == comparison.baseline else "yardstick" * (model in comparison.yardsticks)
+        more = [Words(role, "small")] if role else []
+        rows.append(
+            [Cell(model, "base" * (role == "baseline"), more), *(_standing(report, model, one) for one in metrics)]
+        )
+    ranks = [Words("", "ranks")] if board is not None else []  # below those of the models
+    for word, ends in (("ideal", "ideal"), ("random", "chance")) if first.shows_skill else ():
+        of_metric = getattr(first, ends)
+        rows.append([Cell(f"{word} order", "bound"), *(Cell(number(of_metric[one]), more=ranks) for one in metrics)])
+    css = "matrix stack" if len(metrics) > MAX_BLOCKS else "matrix"
+    yield Group(css, [Table(["model", *(report.names[one] for one in metrics)], rows, "lr")])
+
+
+def _standing(report: Report, model: str, metric: str) -> Cell:
+    """Return the mean of a model, with its rank and skill, or its interval if nothing is compared."""
+    result, css = report.evaluations[model], ""
+    more: list[Piece] = []
+    if report.leaderboard is not None:
+        standing = report.leaderboard[metric, model]
+        css = "best" if standing.rank == 1 else "behind" if standing.rank_low > 1 else ""
+        ranks = dict.fromkeys([standing.rank_low, standing.rank_high])
+        if css:
+            more.append(Words(css, "hidden"))
+        more.append(Words("\N{EN DASH}".join(map(str, ranks)), "ranks"))
+    elif model in report.intervals and report.comparison is None:
+        row = shown_interval(report.intervals[model], report.intervals[model][metric])
+        more.append(Words(f"[{number(row.ci_low)}, {number(row.ci_high)}]", "small"))
+    if result.shows_skill and (skill := result.skill[metric]) == skill:
+        share = round(100 * min(max(skill, 0), 1), 1)
+        more.append(Drawing("skill", {"share": share, "text": f"skill {number(skill, 3)}"}))
+    return Cell(number(result[metric]), css, more)
+
+
+def _to_know(report: Report) -> dict[str, Pieces]:
+    """Return a line each for undefined queries, ties and chance."""
+    first, name = report.first, next(iter(report.evaluations))
+    lines: dict[str, Pieces] = {}
+    left_out = {report.names[metric]: n for metric, n in first.n_undefined.items() if n}
+    if left_out:
+        counts = listed([f"{n:,} in {metric}" for metric, n in left_out.items()])
+        lines["Undefined"] = [f"Of {first.n_queries:,} queries, some have no value and are left out: {counts}."]
+    metric = next(iter(first))
+    ties = {} if report.audit is None else {model: one.ties.get(metric) for model, one in report.audit.models.items()}
+    known = {model: one for model, one in ties.items() if one is not None and one.n_open_queries}
+    if known:
+        widest = max(known, key=lambda model: abs(known[model].best - known[model].worst))
+        chosen = dict.fromkeys([name, widest] if name in known else [widest])
+        ranges = listed([f"{number(known[one].worst)} and {number(known[one].best)} for {one}" for one in chosen])
+        policy = first.policy.ties
+        shown = "shown is the expectation" if policy == "mean" else f"shown is ties={policy}"
+        lines["Ties"] = [f"The order of tied documents decides between {ranges} ({report.names[metric]}); {shown}."]
+    if first.shows_skill and first.skill[metric] == first.skill[metric]:
+        chance, share = number(first.chance[metric]), percent(first.skill[metric], 0)
+        text = f"A random order has {report.names[metric]} {chance}; {name} is {share} of the way to the ideal order."
+        lines["Chance"] = [text, *(Words(note, "") for note in first.skill_notes.values())]
+    return lines
+
+
+# -- differences ------------------------------------------------------------------------------------------------------
+
+
+def _differences(report: Report, comparison: Comparison) -> Iterator[PagePart]:
+    """Yield the differences as a table with a forest, on one axis for all metrics of a scale."""
+    settings = comparison.settings
+    adjusted = f"{settings.correction.capitalize()}, {len(comparison.candidates)} models"
+    header = [
+        Cell("model"),
+        Cell("reading", more=[Words(f"p \N{LESS-THAN OR EQUAL TO} {1 - settings.confidence:.2g}", "small")]),
+        Cell("difference", "num", [Words(f"{settings.level} interval", "small")]),
+        Cell("relative", "num"),
+        Cell("", "draw"),
+        Cell("p", "num p", [Words(adjusted if settings.correction != "none" else "not corrected", "small")]),
+        Cell("queries", "num wtl", [Words("gain \N{MIDDLE DOT} same \N{MIDDLE DOT} lose", "small")]),
+        Cell("detectable", "num mde", [Words(f"at {100 * settings.power:g}% power", "small")]),
+    ]
+    models = comparison.candidates or comparison.models
+    for metrics in groups_by_scale(comparison):
+        shown = {
+            (one, model): shown_row(comparison, comparison[one, model])
+            for one in metrics
+            for model in comparison.models
+        }
+        ends = [row for (_, model), row in shown.items() if model in models]
+        axis = Axis(value for row in ends for value in (row.ci_low, row.ci_high, row.difference))
+        head = [*header[:4], Cell("", "draw", [Words("difference", "hidden"), axis.scale()]), *header[5:]]
+        rows = [row for metric in metrics for row in _group(report, comparison, metric, shown, axis)]
+        yield Group("differences", [Table(head, rows, "l")])
+    note = "One axis for all metrics of a scale. Solid line: no difference; an arrow points to what is beyond the axis."
+    if report.gate is not None:
+        note += (
+            " Shaded: beyond the margin of the gate, whose intervals can be wider, since they hold for all candidates "
+            "and looks together."
+        )
+    yield Line([note])
+
+
+def _group(
+    report: Report, comparison: Comparison, metric: str, shown: Mapping[tuple[str, str], Difference], axis: Axis
+) -> Iterator[list[str | Cell]]:
+    """Yield the rows of a metric, after its head."""
+    first = shown[metric, comparison.models[0]]
+    margins = {model: _margins(report, comparison, metric, model) for model in comparison.models}
+    labels = dict(
+        axis.gate_label(value, f"gate {limit_text(rule)}") for of_model in margins.values() for value, rule in of_model
+    )
+    better = "" if first.higher_is_better else "; lower is better"
+    about = f"{comparison.baseline} {number(first.baseline_mean)}, {first.sample_size}{better}"
+    gate = [Drawing("gate_labels", {"labels": list(labels.items())})] if labels else []
+    head = Cell(report.names[metric], "group", [Words(about, "small")])
+    yield [head, Cell("", "draw", gate), "", "", ""]
+    for model in comparison.models:
+        row = shown[metric, model]
+        reading = reading_of(row, comparison)
+        limits = [(value, rule.limit.is_floor) for value, rule in margins[model]]
+        drawing = axis.interval(row.ci_low, row.ci_high, row.difference, reading, limits)
+        relative = row.difference / row.baseline_mean if row.baseline_mean > 0 else float("nan")
+        p = "< 0.001" if row.p_adjusted < 0.001 else number(row.p_adjusted, 3)
+        yield [
+            model,
+            Cell("", f"reading {reading}", [f"{MARKS.get(reading, UNCLEAR)} {reading}"]),
+            Cell("", "num diff", [Words(signed(row.difference), "b"), Words(interval(row.ci_low, row.ci_high), "ci")]),
+            Cell("", "num rel", [percent(relative, sign="+")]),
+            Cell("", "draw", [drawing] if row.ci_low == row.ci_low else []),
+            Cell("", "num p", [p]),
+            Cell("", "num wtl", [f"{row.wins:,} \N{MIDDLE DOT} {row.ties:,} \N{MIDDLE DOT} {row.losses:,}"]),
+            Cell("", "num mde", [number(row.mde)]),
+        ]
+
+
+def _margins(report: Report, comparison: Comparison, metric: str, model: str) -> list[tuple[float, Rule]]:
+    """Return the margins of the gate for a model, in units of the metric, each with its rule."""
+    margins = []
+    for check in () if report.gate is None else report.gate.checks:
+        if check.model == model and check.segment is None and check.kind in ("difference", "relative"):
+            (rule,) = read_rules([check.rule], [])
+            row = comparison[rule.metric, model]
+            if row.metric == metric:
+                margins.append((check.limit * (row.baseline_mean if rule.kind == "relative" else 1), rule))
+    return margins
+
+
+def groups_by_scale(comparison: Comparison) -> list[list[str]]:
+    """Group the metrics of one direction whose largest differences and limits are of a similar scale."""
+    largest = {
+        metric: max((abs(v) for row in rows for v in (row.difference, row.ci_low, row.ci_high) if v == v), default=0.0)
+        for metric in comparison.metrics
+        for rows in [[comparison[metric, model] for model in comparison.models]]
+    }
+    higher, order = comparison.higher_is_better, comparison.metrics.index
+    groups: list[list[str]] = []
+    smallest = 0.0  # of the last group, without metrics in which nothing differs
+    for metric in sorted(largest, key=lambda one: (higher(one), largest[one])):
+        same_direction = groups and higher(groups[-1][0]) == higher(metric)
+        if not same_direction or (smallest and largest[metric] > SCALE_RATIO * smallest):
+            groups.append([])
+            smallest = 0.0
+        groups[-1].append(metric)
+        smallest = smallest or largest[metric]
+    return sorted((sorted(group, key=order) for group in groups), key=lambda group: order(group[0]))
+
+
+# -- segments ---------------------------------------------------------------------------------------------------------
+
+
+def _segments(report: Report) -> list[PagePart]:
+    """Return the segments by size for each metric: the differences of the candidates, or the means."""
+    first, comparison = report.first, report.comparison
+    if not first.segments:
+        return []
+    found: Sequence[tuple[str | None, Any, Comparison | None]]
+    if comparison is None:
+        found = [(of, label, None) for of, (labels, _) in first.segments.items() for label in labels]
+        models = list(report.evaluations)
+    else:
+        found = comparison.segments()
+        models = comparison.candidates or comparison.models
+    sizes = {
+        (of, id_text(label)): size
+        for of, (labels, code) in first.segments.items()
+        for label, size in zip(labels, np.bincount(code, minlength=len(labels)).tolist(), strict=True)
+    }
+    by_size = sorted(found, key=lambda one: -sizes[one[0], id_text(one[1])])[:MAX_SEGMENTS]
+    of_segmentation = {of: [one for one in by_size if one[0] == of] for of in first.segments}
+    options = {report.names[metric]: _of_metric(report, metric, models, of_segmentation, sizes) for metric in first}
+    note = Line([f"These are the {MAX_SEGMENTS} largest of {len(found):,} segments."])
+    return [Choice("Metric", options), *[note] * (len(found) > MAX_SEGMENTS)]
+
+
+def _of_metric(
+    report: Report, metric: str, models: Sequence[str], segmentations: Mapping[Any, Any], sizes: Any
+) -> list[PagePart]:
+    comparison = report.comparison
+    shown = {
+        (of, id_text(label), model): shown_row(part, part[metric, model])
+        for of, segments in segmentations.items()
+        for of, label, part in segments
+        if part is not None
+        for model in models
+    }
+    axis = Axis(value for row in shown.values() for value in (row.ci_low, row.ci_high, row.difference))
+    scale = [] if comparison is None else [axis.scale()]
+    head = [Cell("segment", more=[Words("largest first", "small")]), Cell("queries", "num")]
+    head += [Cell("baseline", "num")] * (comparison is not None)
+    rows: list[list[str | Cell]] = []
+    for of, segments in segmentations.items():
+        rows += [[Cell(str(of), "group")]] if of is not None else []
+        for _, label, part in segments:
+            text = id_text(label)
+            row: list[str | Cell] = [text, Cell("", "num count", [f"{sizes[of, text]:,}"])]
+            if part is None:
+                by = [one.by if of is None else one.by.get(of, {}) for one in report.evaluations.values()]
+                row += [Cell("", "num", [number(one[label][metric] if label in one else None)]) for one in by]
+            else:
+                row.append(Cell("", "num", [number(shown[of, text, models[0]].baseline_mean, 3)]))
+                row += [_in_segment(shown[of, text, model], axis) for model in models]
+            rows.append(row)
+    table = Table([*head, *(Cell(model, "draw", scale) for model in models)], rows, "l")
+    if comparison is None:
+        return [Group("segments", [table])]
+    n_marked = sum(_mark(row) != "unclear" for row in shown.values())
+    by_chance = (1 - comparison.settings.confidence) * len(shown)
+    key: list[Piece] = [
+        Words(f"{MARKS['better']} {MARKS['worse']} the interval shown excludes 0", ""),
+        Words(f"{UNCLEAR} it does not", ""),
+        f"Not widened for their number: {by_chance:.0f} of {len(shown):,} would be marked by chance; {n_marked:,} are.",
+    ]
+    return [Group("segments stack", [table]), Line(key, "key legend")]
+
+
+def _mark(row: Difference) -> str:
+    """Return the reading of an interval."""
+    if not (row.ci_low > 0 or row.ci_high < 0):
+        return "unclear"
+    return "better" if (row.ci_low > 0) == row.higher_is_better else "worse"
+
+
+def _in_segment(row: Difference, axis: Axis) -> Cell:
+    css = _mark(row)
+    pieces: list[Piece] = [
+        f"{MARKS.get(css, UNCLEAR)}",
+        Words(css, "hidden"),
+        Words(signed(row.difference, 3), "b"),
+    ]
+    if row.ci_low == row.ci_low:
+        pieces += [
+            Words(interval(row.ci_low, row.ci_high, 3), "ci"),
+            axis.interval(row.ci_low, row.ci_high, row.difference, css),
+        ]
+    return Cell("", css, pieces)
+
+
+# -- queries ----------------------------------------------------------------------------------------------------------
+
+
+def _queries(report: Report, comparison: Comparison) -> list[PagePart]:
+    """Return, for each metric and model, all differences as a strip, and the queries that change most, to be opened."""
+    options: dict[str, list[PagePart]] = {}
+    for metric in comparison.metrics:
+        for model in comparison.candidates or comparison.models:
+            rows = [row for row in report.changes if (row["metric"], row["model"]) == (metric, model)]
+            parts: list[PagePart] = [*_strip(report, comparison, metric, model)]
+            for has_gained, title in ((True, "Largest gains"), (False, "Largest losses")):
+                shown = [row for row in rows if row["has_gained"] == has_gained][:MAX_OPENED]
+                folds = [_opened(report, comparison, row, is_open=has_gained and not i) for i, row in enumerate(shown)]
+                parts += [Line([title], "title"), *folds] if shown else []
+            options[f"{report.names[metric]}, {model}"] = parts
+    if not report.changes:
+        return []
+    top, opened = top_grade(report), comparison.documents.opened
+    key: list[Piece] = [
+        Drawing("grade", grade_of(report, float(top))),
+        Drawing("grade", grade_of(report, 0.0)),
+        "grade",
+    ]
+    key += [
+        Words("= tied with a neighbour, here in input order", ""),
+        Words("\N{UPWARDS ARROW} \N{DOWNWARDS ARROW} rank in the other list", ""),
+    ]
+    key += [Words("in", "new"), Words("out", "new"), f"enters or leaves the top {MAX_DOCUMENTS}"]
+    return [*[Line(key, "key legend")] * bool(opened), Choice("Metric and model", options)]
+
+
+def _strip(report: Report, comparison: Comparison, metric: str, model: str) -> Iterator[PagePart]:
+    """Yield the differences of all queries, sorted, with the loss that the gate counts."""
+    row, difference = comparison[metric, model], comparison.differences(metric, model)
+    gain = np.sort(gain_of(difference[~np.isnan(difference)], higher_is_better=row.higher_is_better))[::-1]
+    losses = []
+    for check in () if report.gate is None else report.gate.checks:
+        (rule,) = read_rules([check.rule], [])
+        if (
+            check.model == model
+            and check.segment is None
+            and rule.share_of is not None
+            and comparison[rule.metric, model].metric == metric
+        ):
+            losses.append(
+                (rule.share_of.number if row.higher_is_better else -rule.share_of.number, f"gate: {rule.text}")
+            )
+    name = report.names[metric]
+    title = f"{name} of {model} \N{MINUS SIGN} {comparison.baseline}, every query"
+    counts = f"{row.wins:,} gain, {row.ties:,} stay, {row.losses:,} lose"
+    yield Line([Words(title, "b"), counts])
+    if not len(gain):
+        return
+    n_wins = int((gain > 0).sum())
+    parts = [gain[:n_wins], gain[len(gain) - int((gain < 0).sum()) :]]
+    sampled = [
+        one if len(one) <= MAX_BARS else one[np.linspace(0, len(one) - 1, MAX_BARS).round().astype(int)]
+        for one in parts
+    ]
+    top = float(np.abs(gain).max()) or 1.0
+    areas = [
+        (css, start, 100 * len(part) / len(gain), [round(50 - 46 * float(value) / top, 1) for value in few])
+        for css, start, part, few in zip(
+            ("gain", "loss"), (0.0, 100 - 100 * len(parts[1]) / len(gain)), parts, sampled, strict=True
+        )
+    ]
+    lines = [(round(50 - 46 * value / top, 1), text) for value, text in losses if abs(value) <= top]
+    ticks = [(4, signed(top, 2)), (50, "0"), (96, signed(-top, 2))]
+    yield Drawing("strip", {"areas": areas, "lines": lines, "ticks": ticks, "label": f"{title}: {counts}"})
+
+
+def _opened(report: Report, comparison: Comparison, row: dict[str, Any], *, is_open: bool) -> Fold | Line:
+    """Return a query with its change in a line, below which its two lists open."""
+    css = "better" if row["has_gained"] else "worse"
+    opened = (comparison.documents.opened or {}).get(id_text(row["qid"]))
+    size = f"{row['documents']:,} documents, {row['relevant']:,} relevant"
+    model, baseline = row["model"], comparison.baseline
+    if opened is not None and baseline is not None:
+        before, after = opened.n_relevant_ranked(baseline), opened.n_relevant_ranked(model)
+        size += f"; in the top {MAX_DOCUMENTS}: {before} \N{RIGHTWARDS ARROW} {after}"
+    title: Pieces = [
+        Words(f"{row['qid']}", "name"),
+        Words(f"{MARKS[css]} {signed(row['difference'])}", f"change {css}"),
+        Words(f"{number(row['baseline'])} \N{RIGHTWARDS ARROW} {number(row['value'])}", "from-to"),
+        Words(size, "size"),
+    ]
+    if opened is None or baseline is None:
+        return Line(title, "query")
+    value = {baseline: row["baseline"], model: row["value"]}
+    tables = [
+        _list(
+            report,
+            opened,
+            one,
+            other,
+            f"{one}, {report.names[row['metric']]} {number(value[one])}",
+            forward=one == baseline,
+        )
+        for one, other in ((baseline, model), (model, baseline))
+    ]
+    moves = Drawing("moves", _moves(opened, baseline, model))
+    return Fold(title, [Group("lists", [tables[0], moves, tables[1]])], "query", is_open)
+
+
+def _list(report: Report, opened: OpenedQuery, model: str, other: str, title: str, *, forward: bool) -> Table:
+    documents = opened.rankings[model]
+    columns = list(documents[0].columns) if documents else []
+    rows: list[list[str | Cell]] = []
+    for one in documents:
+        word, where = one.move(other, MAX_DOCUMENTS, forward=forward)
+        move: list[Piece] = (
+            [Words(word, "new"), where] if word in ("in", "out") else [f"{ARROWS.get(word, '')} {where}"]
+        )
+        rows.append([
+            Cell(f"{one.rank}{'=' * one.is_tied}", "relevant" * ((one.grade or 0) >= 1)),
+            Cell("", more=[Drawing("grade", grade_of(report, one.grade))]),
+            Cell(str(one.document), "doc"),
+            *(Cell("", "num", [f"{one.columns[name]:g}"]) for name in columns),
+            Cell("", "num", [number(one.score, 2)]),
+            Cell("", "move", move if where or word else []),
+        ])  # fmt: skip
+    rank = Cell("", more=[Words("rank", "hidden")])
+    head: list[str | Cell] = [rank, "grade", "document", *columns, Cell("score", "num"), "moves"]
+    return Table(head, rows, "l", title)
+
+
+def _moves(opened: OpenedQuery, left: str, right: str) -> dict[str, Any]:
+    """Return the ranks that lines between two lists connect, relevant documents last; None is below the list."""
+
+    def line(one: RankedDocument, *ends: int | None) -> tuple[bool, list[int | None]]:
+        return (one.grade or 0) >= 1, [None if end is None or end > opened.k else end for end in ends]
+
+    lines = [line(one, one.rank, one.ranks[right]) for one in opened.rankings[left]]
+    lines += [
+        line(one, None, one.rank) for one in opened.rankings[right] if (one.ranks[left] or opened.k + 1) > opened.k
+    ]
+    n = max(len(opened.rankings[left]), len(opened.rankings[right]))
+    return {"n": n, "lines": sorted(lines, key=lambda one: one[0])}
+
+
+# -- settings ---------------------------------------------------------------------------------------------------------
+
+
+def _settings(report: Report) -> dict[str, Pieces]:
+    comparison = report.comparison
+    terms: dict[str, Pieces] = {name: [Words(text, "name")] for name, text in settings_of(report).items()}
+    if comparison is not None:
+        settings = comparison.settings
+        terms["p"] = [f"{TESTS[settings.test].capitalize()}. The reading follows it, after the correction."]
+        terms["Comparison"] = comparison.description.splitlines()
+    if report.command:
+        terms["Command"] = [Words(report.command, "code")]
+    terms |= {f"File {file}": [Words(f"sha256 {digest}", "code")] for file, digest in report.files.items()}
+    return terms | {name: [version] for name, version in versions().items()}
