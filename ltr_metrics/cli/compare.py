@@ -21,7 +21,7 @@ from ltr_metrics.errors import LtrKeyError, LtrValueError, did_you_mean, naming
 from ltr_metrics.evaluation.load import load_result
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.evaluation.tables import as_latex, as_markdown, as_text
-from ltr_metrics.io.tables import is_csv, read_ids
+from ltr_metrics.io.tables import read_ids, table_kind
 from ltr_metrics.metrics.requests import resolve
 from ltr_metrics.report.csv import in_csv
 
@@ -130,7 +130,7 @@ def compare(
     check_rules(gating, baseline, comparison.yardsticks, has_segments=bool(metrics.by or results))
     settings = options.settings(comparison, without="baseline") | options.settings(intervals, without="cluster")
     settings |= {"baseline": baseline, "queries": queries, "skill": metrics.skill}
-    has_csv = any(is_csv(Path(file)) for file in results.values())
+    has_csv = any(table_kind(Path(file)) != "parquet" for file in results.values())
     if not has_csv:
         options.refuse(("lower_is_better",), "names a column of a CSV file of --result, and there is none.")
     saved = {name: _read_result(file, metrics.policy(), lower_is_better) for name, file in results.items()}
@@ -197,7 +197,7 @@ def _compare_models(
 
 def _read_result(file: str, policy: Mapping[str, Any], lower_is_better: Sequence[str]) -> Evaluation:
     """Return a saved result, or the values per query of another tool, which ``policy`` describes."""
-    if not is_csv(Path(file)):
+    if table_kind(Path(file)) == "parquet":
         try:
             return load_result(file)
         except LtrValueError as error:

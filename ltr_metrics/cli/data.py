@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import runpy
 import sys
 import traceback
@@ -16,7 +17,7 @@ from tqdm import tqdm
 
 from ltr_metrics._rows.checks import AnyArray, IntArray
 from ltr_metrics._rows.per_query import Segmentations
-from ltr_metrics.cli.options import SCORE_FILES, Inputs, Metrics, Rows, model_names, refuse, score_file
+from ltr_metrics.cli.options import Inputs, Metrics, Rows, model_names, refuse, score_file
 from ltr_metrics.errors import LtrKeyError, LtrValueError, did_you_mean, naming, warn
 from ltr_metrics.evaluation.batches import evaluate_batches
 from ltr_metrics.evaluation.evaluate import AuditedQueries, Queries
@@ -31,10 +32,10 @@ from ltr_metrics.io import (
     read_trec,
     table_batches,
 )
-from ltr_metrics.io.files import without_compression
+from ltr_metrics.io.letor import side_files
 from ltr_metrics.io.models import Model, load_model
 from ltr_metrics.io.scores import join_scores
-from ltr_metrics.io.tables import AS_TEXT, NAMES_OF_TABLES, is_table, with_numbers
+from ltr_metrics.io.tables import AS_TEXT, NAMES_OF_TABLES, is_table, table_kind, with_numbers
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.names import in_lower_case, parse, split_names
 from ltr_metrics.metrics.requests import OneMetric, by_name, resolve
@@ -143,6 +144,7 @@ def read_rows(
         table = read_letor(files, n_features=rows.n_features, zero_based=rows.zero_based)
         features = table.X
         ids, label = {"qid": "qid", "docid": None if table.docid is None else "docid"}, "label"
+        weight = _weight_of_letor(table, files)
     texts: dict[str, Any] = {role: None if name is None else _text(table, name) for role, name in ids.items()}
     queries = kind(
         np.asarray(table[label]),
@@ -154,6 +156,14 @@ def read_rows(
     queries.warn_of_ids()
     _add_count_segments(queries, by)
     return queries, table, features
+
+
+def _weight_of_letor(rows: LetorData, files: Sequence[Path]) -> str | None:
+    """Return the column of weights that LETOR files have if there are files of weights beside them."""
+    if rows.weight is None:
+        return None
+    warn(f"The means are weighted by {side_files(files[0])[-1]}. To leave the weights out, rename it.")
+    return "weight"
 
 
 def _text(table: Any, name: str) -> AnyArray:
@@ -214,7 +224,8 @@ def evaluate_sorted(inputs: Inputs, options: Metrics) -> dict[str, Evaluation]:
         parts = letor_batches(files, n_features=inputs.n_features, zero_based=inputs.zero_based)
         rows = _as_wide_as_models(parts, models.values())
         first = next(rows)
-        names["docid"], rows = None if first.docid is None else "docid", chain([first], rows)
+        names |= {"docid": None if first.docid is None else "docid", "weight": _weight_of_letor(first, files)}
+        rows = chain([first], rows)
     rows = tqdm(rows, unit=" batches", disable=None, leave=False)
     try:
         return evaluate_batches(
@@ -280,7 +291,7 @@ def _scores(table: Any, item: str, on: list[str], queries: Queries) -> AnyArray:
     if on:
         ids = {name: _text(table, name) for name in on}
         return join_scores(path, ids, column, can_repeat_documents=isinstance(queries, AuditedQueries))
-    if column is not None or without_compression(path).suffix.lower() not in SCORE_FILES:
+    if column is not None or table_kind(path) in ("parquet", "arrow", "json"):
         raise LtrValueError(f"--scores {item} is a table. Name the columns that join it with the data: --on qid,docid.")
     try:
         scores = read_scores(path)
@@ -297,14 +308,10 @@ def _scores(table: Any, item: str, on: list[str], queries: Queries) -> AnyArray:
 def _file_hint(error: LtrKeyError, items: Iterable[str]) -> str:
     """Return a sentence about the file that a missing column of ``--scores`` may mean, if it can explain the error."""
     item = next((item for item in items if repr(item) in str(error)), "")
-    paths = [Path(item), Path(item.rpartition(":")[0])]
-    if file := next(filter(Path.is_file, paths), None):
-        endings = ", ".join(SCORE_FILES)
-        return (
-            f" {file} is a file, but files with one score per row must end in {endings}: rename it. {NAMES_OF_TABLES}"
-        )
-    has_ending = any(is_table(path) or without_compression(path).suffix.lower() in SCORE_FILES for path in paths)
-    return f" There is no file {item} either." if has_ending else ""
+    for path in (Path(item), Path(item.rpartition(":")[0])):
+        if path.is_file():
+            return f" To read the file of this name, write .{os.sep}{item}."
+    return f" There is no file {item} either." if "." in item else ""
 
 
 def segments_by_count(n_documents: IntArray, n_relevant: IntArray) -> Segmentations:

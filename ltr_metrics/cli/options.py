@@ -23,8 +23,7 @@ from click.core import ParameterSource
 from ltr_metrics._rows import words
 from ltr_metrics.errors import Argument, InParts, InPython, LtrError, LtrKeyError, LtrValueError, did_you_mean
 from ltr_metrics.io.files import without_compression
-from ltr_metrics.io.letor import size_files
-from ltr_metrics.io.tables import is_table
+from ltr_metrics.io.letor import side_files
 from ltr_metrics.metrics.conventions import CONVENTIONS
 from ltr_metrics.metrics.requests import DEFAULT_METRICS
 
@@ -32,7 +31,6 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 OUTPUT_FILE = click.Path(dir_okay=False, path_type=Path)
 COUNT = click.IntRange(min=1)
 SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
-SCORE_FILES = (".npy", ".txt", ".csv")
 NAMES = "ltr_metrics.names"  # in the context: the names of all models, in the order of the command line
 CONVENTION_NAMES = ", ".join(CONVENTIONS)
 WORDS_OF_PYTHON = {  # arguments of the library that no option is named after
@@ -162,10 +160,13 @@ model_option, data_option, metric_option, statistics_option, gate_option, output
 
 
 def score_file(item: str) -> tuple[Path, str | None] | None:
-    """Return the file that ``--scores`` names and the column in it, or None if it names a column of the data."""
+    """Return the file that ``--scores`` names and the column in it, or None if it names a column of the data.
+
+    The name of a file has an ending or a folder, such as ./scores.
+    """
     file, _, column = item.rpartition(":")
     for path, name in ((Path(item), None), (Path(file), column)):
-        if path.is_file() and (is_table(path) or without_compression(path).suffix.lower() in SCORE_FILES):
+        if path.is_file() and (path.suffix or os.sep in item):
             return path, name
     return None
 
@@ -236,8 +237,8 @@ class Rows:
         return ", ".join(map(str, self.data))
 
     def files(self) -> list[Path]:
-        """Return the input files, and the files of query sizes beside those of DATA."""
-        return [*self.data, *chain.from_iterable(map(size_files, self.data)), *map(Path, self.models.values())]
+        """Return the input files, and the files of query sizes and weights beside those of DATA."""
+        return [*self.data, *chain.from_iterable(map(side_files, self.data)), *map(Path, self.models.values())]
 
 
 @dataclass(frozen=True)
@@ -246,8 +247,8 @@ class Inputs(Rows):
 
     scores: dict[str, str] = named_models(
         "--scores",
-        "Use a column of the table, a feature of the LETOR files (by its number), a file with one score per row (.npy, "
-        ".txt, .csv), or a table that --on joins: FILE, or FILE:COLUMN if it has several columns.",
+        "Use a column of the table, a feature of the LETOR files (by its number), a file with one score per row (.npy "
+        "or text), or a table that --on joins: FILE, or FILE:COLUMN if it has several columns.",
         "[NAME=]COLUMN_OR_FILE",
     )
     on: list[str] = model_option(

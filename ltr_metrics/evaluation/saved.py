@@ -26,7 +26,7 @@ from ltr_metrics.evaluation.fingerprint import Fingerprint
 from ltr_metrics.evaluation.skill import CHANCE, IDEAL, SkillScale
 from ltr_metrics.io import write_whole
 from ltr_metrics.io.files import content_of, naming
-from ltr_metrics.io.tables import is_csv
+from ltr_metrics.io.tables import table_kind
 from ltr_metrics.metrics.requests import Policy
 
 FORMAT = 2
@@ -87,7 +87,7 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, AnyArray], dict[str, A
     parquet = import_extra("pyarrow.parquet", "report")
     if not Path(path).is_file():
         raise FileNotFoundError(f"There is no saved result {path}.")
-    if is_csv(Path(path)) and not content_of(Path(path)):
+    if table_kind(Path(path)) == "csv" and not content_of(Path(path)):
         raise LtrValueError(
             f"{path} is a CSV file, and a saved result is a Parquet file. Read values per query with "
             "Evaluation.from_per_query(pandas.read_csv(path)), or compare them by ltr-metrics compare --result."

@@ -41,7 +41,7 @@ def made(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     frame = pd.read_csv(path / "data.csv")[["qid", "doc", "Column_0"]]
     frame.to_csv(path / "old.csv", index=False)
     frame.assign(more=1.0).to_parquet(path / "old.parquet")
-    for name in ("x.pred", "x.pq"):
+    for name in ("x.pred", "x"):
         (path / name).write_text("0.5\n")
     (path / "by=us.csv").write_text("qid,label,no_relevant,ties\nby=us,1,x,1\nby=us,,x,2\n")
     (path / "ids.csv").write_text("qid,label,s,by\nties='docid',1,1,a\nties='docid',0,2,b\n")
@@ -59,11 +59,14 @@ BAD = [
     ("evaluate data.csv --scores a=s.npy", "no column 's.npy'.* There is no file s.npy either"),
     ("evaluate data.csv --scores old.tsv:x", "no column 'old.tsv:x'.* There is no file old.tsv:x either"),
     ("evaluate data.txt --scores a=s.npy", "no feature 's.npy'.* There is no file s.npy either"),
-    *((f"evaluate {data} --scores a={item}", f"no (column|feature) '{item}'.* {item.partition(':')[0]} is a file, but .* end in .npy, .txt, .csv: rename")
-        for data in ("data.txt", "data.csv", "data.csv --sorted", "data.txt --sorted") for item in ("x.pred", "x.pq:s")),
+    *((f"evaluate {data} --scores a={item}", f"no (column|feature) '{item}'.* To read the file of this name, write ./{item}.")
+        for data in ("data.txt", "data.csv", "data.csv --sorted", "data.txt --sorted") for item in ("x", "x:s")),
+    ("evaluate data.csv --scores ./x", r"x must have one score per row .* 1 scores, 3\d\d rows"),
+    ("evaluate data.csv --scores ./x:s", "x:s is a table. Name the columns that join it"),
+    ("evaluate data.csv --scores x.pred --on qid", "x.pred cannot be read as a table. Tables are .parquet, "),
     ("evaluate data.csv --sorted --scores short.npy", "--scores short.npy does not go with --sorted. Write the scores into"),
-    ("evaluate data.csv x.pq --scores flat", "DATA must be tables or LETOR files, not both. The name of a table must end in"),
-    ("evaluate x.pq --scores flat --segment s", "--segment s names a column .* x.pq is read as LETOR. The name of a table must"),
+    ("evaluate data.csv x.pred --scores flat", "DATA must be tables or LETOR files, not both. Tables are .parquet,"),
+    ("evaluate x.pred --scores flat --segment s", "--segment s names a column .* x.pred is read as LETOR. Tables are"),
     ("evaluate data.csv --scores short.npy", r"short.npy must have one score per row .* 3\d\d scores, 3\d\d rows"),
     ("evaluate data.csv --scores flat=", "'--scores': must have the form NAME=VALUE or VALUE. Got 'flat='"),
     (f"evaluate {CSV} --scores a=flat", "'--scores': the name 'a' is used twice. Write NAME=flat"),
