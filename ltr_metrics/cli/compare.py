@@ -10,7 +10,6 @@ from typing import Any
 
 from ltr_metrics._rows import words
 from ltr_metrics._rows.ids import id_text
-from ltr_metrics.analysis.alignment import metrics_of
 from ltr_metrics.analysis.comparison import Comparison, require_yardsticks
 from ltr_metrics.analysis.comparison import compare as compare_models
 from ltr_metrics.analysis.gate import GateResult, gate, read_rules
@@ -20,8 +19,10 @@ from ltr_metrics.cli.output import Output, gate_status, in_json
 from ltr_metrics.errors import LtrKeyError, LtrValueError, did_you_mean, naming
 from ltr_metrics.evaluation.load import load_result
 from ltr_metrics.evaluation.result import Evaluation
+from ltr_metrics.evaluation.saved import is_table_of_another_tool
 from ltr_metrics.evaluation.tables import as_latex, as_markdown, as_text
-from ltr_metrics.io.tables import read_ids, table_kind
+from ltr_metrics.evaluation.values_table import read_values
+from ltr_metrics.metrics.names import is_metric_name, metric
 from ltr_metrics.metrics.requests import resolve
 from ltr_metrics.report.csv import in_csv
 
@@ -65,8 +66,8 @@ RENDERERS: dict[str, Callable[[Comparison, Mapping[str, str], GateResult | None]
     RENDERERS,
     results=options.named_models(
         "--result",
-        "Compare a result of 'evaluate --save', or values of another tool: a CSV file with the column qid and one "
-        "column per metric.",
+        "Compare a result of 'evaluate --save', or values of another tool: a table with the column qid and one column "
+        "per metric, or what trec_eval -q prints.",
         "[NAME=]FILE",
     ),
     lower_is_better=options.model_option(
@@ -130,9 +131,9 @@ def compare(
     check_rules(gating, baseline, comparison.yardsticks, has_segments=bool(metrics.by or results))
     settings = options.settings(comparison, without="baseline") | options.settings(intervals, without="cluster")
     settings |= {"baseline": baseline, "queries": queries, "skill": metrics.skill}
-    has_csv = any(table_kind(Path(file)) != "parquet" for file in results.values())
+    has_csv = any(is_table_of_another_tool(Path(file)) for file in results.values())
     if not has_csv:
-        options.refuse(("lower_is_better",), "names a column of a CSV file of --result, and there is none.")
+        options.refuse(("lower_is_better",), "names a column of a table of --result, and there is none.")
     saved = {name: _read_result(file, metrics.policy(), lower_is_better) for name, file in results.items()}
     if len(saved) < len(options.model_names()):
         compared = _compare_models(inputs, saved, metrics, intervals.cluster, settings)
@@ -183,9 +184,9 @@ def _compare_models(
     """Evaluate models, by default with the metrics of the saved results, and compare all of them."""
     requested = requested_metrics(metrics)
     source = read_source(inputs, by=metrics.by, cluster=cluster)
-    request = resolve(
-        metrics_of(list(saved.values())) if requested is None and saved else requested, **metrics.policy()
-    )
+    if requested is None and saved:  # as objects, which no convention changes
+        requested = [metric(name) for name in next(iter(saved.values())).per_query if is_metric_name(name)]
+    request = resolve(requested, **metrics.policy())
     results = {}
     for name, scores in source.scores.items():
         with naming(name):
@@ -197,14 +198,10 @@ def _compare_models(
 
 def _read_result(file: str, policy: Mapping[str, Any], lower_is_better: Sequence[str]) -> Evaluation:
     """Return a saved result, or the values per query of another tool, which ``policy`` describes."""
-    if table_kind(Path(file)) == "parquet":
-        try:
-            return load_result(file)
-        except LtrValueError as error:
-            remedy = " --result reads files of --save, and tables that end in .csv or .tsv."
-            raise LtrValueError(*error.parts, remedy) from None
-    values = read_ids(Path(file), ["qid"])
-    if "model" in values and values["model"].nunique() == 1:  # as 'evaluate --format csv' writes it
+    if not is_table_of_another_tool(Path(file)):
+        return load_result(file)
+    values, policy = read_values(Path(file), dict(policy))
+    if "model" in values and len(set(values["model"])) == 1:  # as 'evaluate --format csv' writes it
         values = values.drop(columns="model")
     with naming(file):
         return Evaluation.from_per_query(values, lower_is_better=lower_is_better, **policy)

@@ -11,6 +11,7 @@ import json
 import os
 import platform
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ from ltr_metrics.evaluation.by_metric import ByMetric
 from ltr_metrics.evaluation.fingerprint import Fingerprint
 from ltr_metrics.evaluation.skill import CHANCE, IDEAL, SkillScale
 from ltr_metrics.io import write_whole
-from ltr_metrics.io.files import content_of, naming
+from ltr_metrics.io.files import DAMAGE, content_of, naming
 from ltr_metrics.io.tables import table_kind
 from ltr_metrics.metrics.requests import Policy
 
@@ -80,6 +81,15 @@ def _ends(scale: SkillScale) -> dict[str, AnyArray]:
     """Return the columns of both ends of the scale, NaN where the metric is undefined, even if a number fills in."""
     ends = ((CHANCE, scale.values.chance), (IDEAL, scale.values.ideal))
     return {f"{end}{name}": values for end, of_metrics in ends for name, values in of_metrics.items()}
+
+
+def is_table_of_another_tool(path: Path) -> bool:
+    """Whether a file is not a saved result, but may be a table of values per query."""
+    if table_kind(path) != "parquet":
+        return True
+    with suppress(*DAMAGE):
+        return KEY not in (import_extra("pyarrow.parquet", "report").read_schema(path).metadata or {})
+    return False
 
 
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, AnyArray], dict[str, Any]]:

@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import compress
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ltr_metrics._rows.checks import AnyArray, FloatArray, as_numbers, named_columns
+from ltr_metrics._rows.checks import AnyArray, FloatArray, as_numbers, is_number_text, named_columns
 from ltr_metrics._rows.id_columns import require_ids
 from ltr_metrics._rows.ids import positions_without_repetition
 from ltr_metrics._rows.words import ConventionName
 from ltr_metrics.errors import Argument, LtrKeyError, LtrValueError, warn
 from ltr_metrics.evaluation.skill import CHANCE, IDEAL, SkillScale
+from ltr_metrics.io.files import blocks_of_lines, decode, first_bytes, naming
+from ltr_metrics.io.tables import header_of, read_ids, table_kind
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.conventions import CONVENTIONS, Convention, convention_of
 from ltr_metrics.metrics.gains import GainMetric
 from ltr_metrics.metrics.names import in_lower_case, is_metric_name, name_without_parameters, parse
+from ltr_metrics.metrics.other_names import complete_name
 from ltr_metrics.metrics.requests import Request, complete, resolve
 
 FRAME = Argument("frame")
+QUERY_IDS = ("qid", "query_id", "query-id", "q_id", "topic", "query", "")  # "": the index of a data frame in CSV
+MEASURES, SYSTEMS = ("measure", "metric"), ("name", "system", "model")
+NO_METRICS = ("num_", "runid", "relstring")  # what trec_eval prints beside its measures
+TREC_EVAL = CONVENTIONS["trec_eval"]
+MEAN_ROWS = ("all",)  # what trec_eval and its kin call the mean over queries
 COUNTS = ("documents", "relevant")  # columns that only a table of this package has
 MOST_OF_A_SHARE = 1 + 1e-9  # the highest NDCG, with room for digits that were cut
 
@@ -30,7 +40,15 @@ def fields_of_table(
     """Return the arguments of `Evaluation.of` for a table, whose columns and options `from_per_query` describes."""
     columns = named_columns(frame, FRAME)
     if "qid" not in columns:
-        raise LtrKeyError(FRAME, f" must have a column qid with one query id per row. It has {', '.join(columns)}.")
+        name = next((name for name in QUERY_IDS if name in columns), None)
+        if name is None:
+            raise LtrKeyError(FRAME, f" must have a column qid with one query id per row. It has {', '.join(columns)}.")
+        columns = {"qid": columns.pop(name), **columns}
+    if (measure := next((name for name in MEASURES if name in columns), None)) and "value" in columns:
+        columns = _wide(columns, measure)
+    elif not set(COUNTS) <= columns.keys():
+        columns = _without_means(columns)
+    columns, convention = _named_as_here(columns, convention)
     is_our_table = set(COUNTS) <= columns.keys()
     # In a table of the command line, the weight and the segments are in front of the query.
     in_front = list(columns)[: list(columns).index("qid")] if is_our_table else []
@@ -68,6 +86,93 @@ def fields_of_table(
         "skill_scale": SkillScale.of_table(values, *ends) if has_skill else None,
         "shows_skill": has_skill,
     }
+
+
+def read_values(path: Path, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """Return a file of values per query as a table, and the options with the convention that its form tells.
+
+    A file that is no table has lines of three words: trec_eval's measure, topic and value, or ir_measures' topic,
+    measure and value.
+    """
+    words = first_bytes(path, 1000).partition(b"\n")[0].split()
+    if len(words) != 3 or not (is_number_text(words[2]) or words[0] == b"runid"):
+        if table_kind(path) == "":
+            raise LtrValueError(
+                f"{path} has no values per query. --result reads files of --save, tables with a column qid and one "
+                "per metric, and what trec_eval -q prints."
+            )
+        return read_ids(path, [name for name in header_of(path) if name in QUERY_IDS][:1]), options
+    rows: list[list[str]] = []
+    with naming(path):
+        for lines, n_before in blocks_of_lines(path):
+            for number, line in enumerate(lines, start=n_before + 1):
+                rows.append(decode(line.split(), path))
+                if len(rows[-1]) != 3 and rows.pop():
+                    raise LtrValueError(f"{path}:{number}: a line must be 'measure topic value'. Got {line!r:.80}.")
+    first, second, value = zip(*rows, strict=True)
+    if is_metric_name(second[0]):  # of ir_measures
+        return {"qid": first, "measure": second, "value": value}, options
+    unknown = [name for name in dict.fromkeys(first) if not (complete_name(name) or _meaning(name, TREC_EVAL))]
+    if others := [name for name in unknown if not name.startswith(NO_METRICS)]:
+        warn(f"These measures of {path} are left out, which have no counterpart here: {', '.join(others)}.")
+    kept = [name not in unknown for name in first]
+    table = {
+        "qid": list(compress(second, kept)),
+        "measure": list(compress(first, kept)),
+        "value": list(compress(value, kept)),
+    }
+    return table, options | {"convention": options["convention"] or "trec_eval"}
+
+
+def _wide(columns: dict[str, Any], measure: str) -> dict[str, Any]:
+    """Return a column for each measure of a table that has a row for each query and measure; leave out counts."""
+    for system in SYSTEMS:
+        if len(names := set(map(str, columns.get(system, ())))) > 1:
+            raise LtrValueError(FRAME, f" must have the values of one system. {system} has {', '.join(sorted(names))}.")
+    values: dict[str, dict[Any, Any]] = {}
+    queries: dict[Any, None] = {}
+    for query, name, value in zip(columns["qid"], columns[measure], columns["value"], strict=True):
+        of_measure = values.setdefault(str(name), {})
+        if str(query) in MEAN_ROWS:
+            continue
+        if query in of_measure:
+            raise LtrValueError(FRAME, f" must hold each query once. {name} of query {query} is there twice.")
+        of_measure[query], queries[query] = float(value) if is_number_text(value) else value, None
+    wide = {
+        name: np.array([of_measure.get(query, np.nan) for query in queries])
+        for name, of_measure in values.items()
+        if of_measure and not name.startswith(NO_METRICS)
+    }
+    return {"qid": list(queries), **wide}
+
+
+def _without_means(columns: dict[str, Any]) -> dict[str, Any]:
+    """Return another tool's table without the row of the means."""
+    is_query = np.array([str(query) not in MEAN_ROWS for query in columns["qid"]], dtype=np.bool_)
+    if is_query.all():
+        return columns
+    warn(f"The row {MEAN_ROWS[0]!r} of the table is left out, because it is a mean and no query.")
+    return {name: np.asarray(column)[is_query] for name, column in columns.items()}
+
+
+def _named_as_here(columns: dict[str, Any], convention: Any) -> tuple[dict[str, Any], Any]:
+    """Return the columns under our names where one system alone has theirs; trec_eval's tell the convention, too."""
+    renamed = {name: complete_name(name) for name in columns if not is_metric_name(name)}
+    systems = {other[0] for other in renamed.values() if other}
+    if "trec_eval" in systems and not all(name in renamed or _meaning(name, TREC_EVAL) for name in columns):
+        return columns, convention  # of several tools, so that none tells the convention
+    if convention is None and "trec_eval" in systems:
+        convention = "trec_eval"
+    ours: dict[str, Any] = {}
+    for name, column in columns.items():
+        if systems and name.startswith(NO_METRICS):
+            continue
+        other = renamed.get(name)
+        key = str(complete(other[1], CONVENTIONS.get(other[0], CONVENTIONS["default"]))) if other else name
+        if key in ours:
+            raise LtrValueError(FRAME, f" must have each metric once. {name} is {key}, which is there as well.")
+        ours[key] = column
+    return ours, convention
 
 
 def _numbers(column: Any, name: str, qid: AnyArray) -> FloatArray:

@@ -76,6 +76,19 @@ def other_name_hint(name: str, known: Container[str]) -> tuple[str, ...]:
     return (f" {name!r} of {found.system} is {found.ours.format(k=k)!r} here", *found.remark, ".")
 
 
+def complete_name(name: str) -> tuple[str, str] | None:
+    """Return the system, trec_eval or ranx, in which alone a name means what it says, and our name for it."""
+    if level := _LEVEL.fullmatch(name):
+        return "trec_eval", f"iprec(recall={float(level[1]):g})"
+    if cut := re.fullmatch(r"(P|recall|success)_(\d{1,18})", name, re.ASCII):
+        return "trec_eval", f"{cut[1]}@{cut[2]}"
+    parts = _CUTOFF.fullmatch(name)
+    found = _BY_STEM.get(_plain(parts["stem"])) if parts else None
+    if parts is None or found is None or found.system not in ("trec_eval", "ranx") or found.remark:
+        return None
+    return found.system, found.ours.format(k="" if parts["k"] is None else f"@{parts['k']}")
+
+
 def _plain(stem: str) -> str:
     return re.sub(r"[\W_]", "", stem).lower()
 
