@@ -19,6 +19,7 @@ ConventionName = Literal[
 ]  # fmt: skip
 HostOfGain = Literal["lightgbm", "xgboost"]
 Topics = Literal["both", "qrels"]
+RankBy = Literal["score", "rank"]
 
 # -- parameters of metrics
 NamedGain = Literal["exp", "linear"]

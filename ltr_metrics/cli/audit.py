@@ -37,7 +37,7 @@ RENDERERS: dict[str, Callable[[list[Audit]], str]] = {"text": _as_text, "json": 
 @options.subcommand(
     "Check data and scores for ties and missing judgments.",
     RENDERERS,
-    without=("ties", "by", "skill", "is_spreadsheet_safe", "is_wide"),
+    without=("ties", "by", "skill", "is_spreadsheet_safe", "is_wide", "is_sorted"),
     k=options.metric_option(
         "-k --cutoff", "Report the share of judged documents among the first K.", "K", type=options.COUNT, default=10
     ),

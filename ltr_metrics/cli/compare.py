@@ -14,7 +14,7 @@ from ltr_metrics.analysis.comparison import Comparison, require_yardsticks
 from ltr_metrics.analysis.comparison import compare as compare_models
 from ltr_metrics.analysis.gate import GateResult, gate, read_rules
 from ltr_metrics.cli import options
-from ltr_metrics.cli.data import read_source, requested_metrics, segments_by_count
+from ltr_metrics.cli.data import evaluate_sorted, read_source, requested_metrics, segments_by_count
 from ltr_metrics.cli.output import Output, gate_status, in_json
 from ltr_metrics.errors import LtrKeyError, LtrValueError, did_you_mean, naming
 from ltr_metrics.evaluation.load import load_result
@@ -183,14 +183,16 @@ def _compare_models(
 ) -> Comparison:
     """Evaluate models, by default with the metrics of the saved results, and compare all of them."""
     requested = requested_metrics(metrics)
-    source = read_source(inputs, by=metrics.by, cluster=cluster)
     if requested is None and saved:  # as objects, which no convention changes
         requested = [metric(name) for name in next(iter(saved.values())).per_query if is_metric_name(name)]
     request = resolve(requested, **metrics.policy())
-    results = {}
-    for name, scores in source.scores.items():
-        with naming(name):
-            results[name] = source.queries[name].evaluate_request(scores, request)
+    if inputs.is_sorted:
+        results = evaluate_sorted(inputs, metrics, requested)
+    else:
+        source, results = read_source(inputs, by=metrics.by, cluster=cluster), {}
+        for name, scores in source.scores.items():
+            with naming(name):
+                results[name] = source.queries[name].evaluate_request(scores, request)
     if request.policy.unit == "queries":  # other results bring the weights along
         settings = settings | {"query_weight": next(iter(results.values())).weight}
     return compare_models(results | saved, **settings)

@@ -17,6 +17,7 @@ from tqdm import tqdm
 
 from ltr_metrics._rows.checks import AnyArray, IntArray
 from ltr_metrics._rows.per_query import Segmentations
+from ltr_metrics._rows.positions import Positions
 from ltr_metrics.cli.options import Inputs, Metrics, Rows, model_names, refuse, score_file
 from ltr_metrics.errors import LtrKeyError, LtrValueError, did_you_mean, naming, warn
 from ltr_metrics.evaluation.batches import evaluate_batches
@@ -51,7 +52,7 @@ EFFECT_OF_TOPICS = {
 
 @dataclass(frozen=True)
 class Source:
-    """The scores of each model, and its queries: the same for all, except TREC runs, which retrieve their own."""
+    """The scores of each model, and its queries: the same for all, unless they retrieve their own documents."""
 
     queries: dict[str, Queries]
     scores: dict[str, Any]
@@ -105,18 +106,32 @@ def read_source(
     inputs: Inputs, *, by: Sequence[str] = (), cluster: str | None = None, can_repeat_documents: bool = False
 ) -> Source:
     """Read tables, LETOR files, or TREC qrels and runs."""
+    if inputs.is_sorted:
+        raise LtrValueError(
+            "A report needs all rows at once, so --sorted does not go with it. If they do not fit into memory, run "
+            "'ltr-metrics evaluate --sorted' for the means and segments, and 'ltr-metrics compare --sorted' for the "
+            "differences and the gate."
+        )
     if inputs.qrels is not None or inputs.runs:
         return _read_runs(inputs, by)
     kind = AuditedQueries if can_repeat_documents else Queries
-    columns = [item for item in inputs.scores.values() if not score_file(item)]
+    items = inputs.columns_or_files()
+    columns = [item for item in items if not score_file(item)]
     queries, table, features = read_rows(inputs, by=by, cluster=cluster, on=inputs.on, scores=columns, kind=kind)
-    if inputs.on and len(columns) == len(inputs.scores):
+    if inputs.on and len(columns) == len(items):
         raise LtrValueError("--on needs a table of scores: --scores NAME=FILE.")
-    scores = {name: _scores(table, item, inputs.on, queries) for name, item in inputs.scores.items()}
+    scores: dict[str, Any] = {
+        name: _scores(table, item, inputs.on, queries) for name, item in (inputs.scores | inputs.positions).items()
+    }
+    of_model = dict.fromkeys([*scores, *inputs.models], queries)
+    for name in inputs.positions:
+        with naming(name):
+            scores[name], has_position = Positions(scores[name]).as_scores(queries)
+        of_model[name] = queries if has_position.all() else queries.with_retrieved(has_position)
     models = tqdm(inputs.models.items(), "Scoring with models", disable=None, leave=False) if inputs.models else ()
     for name, file in models:
         scores[name] = load_model(file).predict(features)
-    return Source(dict.fromkeys(scores, queries), scores, features)
+    return Source(of_model, scores, features)
 
 
 def read_rows(
@@ -192,17 +207,18 @@ def _read_tables(files: list[Path], rows: Rows, text: Sequence[str], numbers: Se
     return with_numbers(table, files, list(dict.fromkeys(text)))
 
 
-def evaluate_sorted(inputs: Inputs, options: Metrics) -> dict[str, Evaluation]:
+def evaluate_sorted(inputs: Inputs, options: Metrics, metrics: list[OneMetric] | None) -> dict[str, Evaluation]:
     """Evaluate tables or LETOR files batch by batch."""
     refuse(("qrels", "runs"), "does not go with --sorted, because TREC files are read whole.")
     refuse(("on",), "does not go with --sorted. Write the scores into the files.")
     refuse(("cluster",), "does not go with --sorted. Leave --sorted out, so that the files are read whole.")
+    refuse(("positions",), "does not go with --sorted. Leave --sorted out, or write scores that rank as they do.")
     files, scores, segments = _data_files(inputs, options.by), inputs.scores, _segment_columns(options.by)
     if file := next((item for item in scores.values() if score_file(item)), None):
         raise LtrValueError(f"--scores {file} does not go with --sorted. Write the scores into the files of DATA.")
     if len(segments) < len(set(options.by)):
         raise LtrValueError("--segment needs a column with --sorted. n_documents and n_relevant need all rows.")
-    metrics, policy = requested_metrics(options), options.policy()
+    policy = options.policy()
     models = {name: load_model(file) for name, file in inputs.models.items()}
     sources: dict[str, Any] = dict(scores)
     names: dict[str, Any] = {"qid": inputs.qid, "label": inputs.label, "docid": inputs.docid, "weight": inputs.weight}
@@ -259,7 +275,7 @@ def _data_files(rows: Rows, by: Sequence[str]) -> list[Path]:
         raise LtrValueError(f"Name what to evaluate: {'--model, --scores or --run' if has_scores else '--model'}.")
     if len(set(map(is_table, files))) > 1:
         raise LtrValueError(f"DATA must be tables or LETOR files, not both. {NAMES_OF_TABLES}")
-    refuse(("topics",), "needs TREC files: --qrels and --run.")
+    refuse(("topics", "rank_by"), "needs TREC files: --qrels and --run.")
     if is_table(files[0]):
         refuse(LETOR_OPTIONS, "is for LETOR files; tables have named columns.")
     else:
@@ -340,14 +356,18 @@ def _add_count_segments(queries: Queries, by: Sequence[str]) -> None:
 
 def _read_runs(inputs: Inputs, by: Sequence[str]) -> Source:
     qrels, files, topics = inputs.qrels, inputs.runs, inputs.topics
-    if inputs.data or inputs.models or inputs.scores or qrels is None or not files:
-        raise LtrValueError("TREC files need --qrels FILE and --run NAME=FILE, without DATA, --model and --scores.")
+    if inputs.data or inputs.models or inputs.columns_or_files() or qrels is None or not files:
+        raise LtrValueError(
+            "TREC files need --qrels FILE and --run NAME=FILE, without DATA, --model, --scores and --positions."
+        )
     if "n_documents" in by:
         raise LtrValueError("--segment n_documents does not go with --run: each run has its own documents.")
     refuse(LETOR_OPTIONS, "is for LETOR files.")
     refuse(("on",), "joins scores with DATA, and TREC runs have their own documents.")
     _refuse_columns(by, "TREC files")
-    runs = {name: read_trec(qrels, file, topics=topics or "both") for name, file in files.items()}
+    runs = {
+        name: read_trec(qrels, file, topics=topics or "both", rank_by=inputs.rank_by) for name, file in files.items()
+    }
     kinds = (("lacks topics of the qrels", "only_in_qrels"), ("has topics without judgments", "only_in_run"))
     differences = [
         f"The run {name!r} {what}: {', '.join(topics_of[:5])}{', ...' * (len(topics_of) > 5)}."

@@ -25,10 +25,6 @@ RENDERERS: dict[str, Callable[..., str]] = {
 @options.subcommand(
     "Evaluate models on labelled data.",
     RENDERERS,
-    is_sorted=options.data_option(
-        "--sorted",
-        "Read files batch by batch, even if they are larger than memory. The rows of a query must be adjacent.",
-    ),
     save=options.output_option(
         "--save",
         "Save the values per query of the model NAME as a Parquet table, which 'compare --result' reads. You can leave "
@@ -38,7 +34,6 @@ RENDERERS: dict[str, Callable[..., str]] = {
 )
 def evaluate(
     inputs: options.Inputs,
-    is_sorted: bool,
     metrics: options.Metrics,
     intervals: options.Intervals,
     output: Output,
@@ -72,11 +67,11 @@ def evaluate(
     if intervals.confidence is None:
         options.refuse(settings, "is about confidence intervals: add --confidence, such as --confidence 0.95.")
         settings = {}
-        if not (save or is_sorted):
+        if not (save or inputs.is_sorted):
             options.refuse(("cluster",), "needs --confidence, whose intervals use it, or --save, which keeps it.")
     details: dict[str, Any] = {"source": inputs.description(), "origins": inputs.origins()}
-    if is_sorted:
-        results = evaluate_sorted(inputs, metrics)
+    if inputs.is_sorted:
+        results = evaluate_sorted(inputs, metrics, requested_metrics(metrics))
         estimates = {name: intervals_of_means(one, **settings) for name, one in results.items()} if settings else {}
         report = Report(evaluations=results, intervals=estimates, **details)
     else:

@@ -38,7 +38,7 @@ RENDERERS: dict[str, Callable[[Mapping[str, Any]], str]] = {"text": _as_text, "j
 @options.subcommand(
     "Explain why two systems give different numbers.",
     RENDERERS,
-    without=("metrics", "metrics_module", "convention", "by", "skill", "is_wide"),
+    without=("metrics", "metrics_module", "convention", "by", "skill", "is_wide", "is_sorted"),
     metric=options.metric_option(
         "-m --metrics --metric", "Explain this metric, such as ndcg@10.", "NAME", required=True
     ),

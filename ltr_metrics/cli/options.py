@@ -183,7 +183,7 @@ def _named(context: click.Context, parameter: click.Parameter, items: Sequence[s
     for item in items:
         name, equals, value = item.partition("=")
         if not equals:
-            file = score_file(item) if parameter.name == "scores" else (Path(item), None)
+            file = score_file(item) if parameter.name in ("scores", "positions") else (Path(item), None)
             name, value = item if file is None else file[1] or without_compression(file[0]).stem, item
         if not (name and value):
             raise click.BadParameter(f"must have the form NAME=VALUE or VALUE. Got {item!r}.")
@@ -251,8 +251,14 @@ class Inputs(Rows):
         "or text), or a table that --on joins: FILE, or FILE:COLUMN if it has several columns.",
         "[NAME=]COLUMN_OR_FILE",
     )
+    positions: dict[str, str] = named_models(
+        "--positions",
+        "Use the positions at which documents were shown, 1 at the top, instead of scores: a column of the table, or a "
+        "file as of --scores. An empty position is a document that was not shown.",
+        "[NAME=]COLUMN_OR_FILE",
+    )
     on: list[str] = model_option(
-        "--on", "Join tables of --scores by these columns, such as qid,docid.", "NAMES", callback=_names
+        "--on", "Join tables of --scores and --positions by these columns, such as qid,docid.", "NAMES", callback=_names
     )
     runs: dict[str, str] = named_models("--run", "Evaluate a TREC run with the judgments of --qrels.", "[NAME=]FILE")
     qrels: Path | None = data_option(
@@ -263,19 +269,35 @@ class Inputs(Rows):
         "Keep the topics that the qrels and all runs have (both), or all topics of the qrels, where a topic that a run "
         "lacks has no retrieved documents (qrels).  [default: different topics are an error]",
     )
+    rank_by: words.RankBy | None = data_option(
+        "--rank-by",
+        "Rank the documents of the runs by their score or by their rank.  [default: the score, or, of three columns, "
+        "what the third one is]",
+    )
+    is_sorted: bool = data_option(
+        "--sorted",
+        "Read files batch by batch, even if they are larger than memory. The rows of a query must be adjacent.",
+    )
 
     def description(self) -> str:
         """Return the names of the files of DATA, or that of the qrels."""
         return super().description() or str(self.qrels)
 
+    def columns_or_files(self) -> list[str]:
+        """Return what --scores and --positions name."""
+        return [*self.scores.values(), *self.positions.values()]
+
     def origins(self) -> dict[str, str]:
         """Return the file or column of each model."""
-        scored = {name: f"{'file' if score_file(item) else 'column'} {item}" for name, item in self.scores.items()}
+        scored: dict[str, str] = {}
+        kinds = {"": self.scores, "positions in ": self.positions}
+        for kind, items in kinds.items():
+            scored |= {name: f"{kind}{'file' if score_file(item) else 'column'} {item}" for name, item in items.items()}
         return scored | self.models | self.runs
 
     def files(self) -> list[Path]:
         """Return the input files."""
-        score_files = [file[0] for item in self.scores.values() if (file := score_file(item))]
+        score_files = [file[0] for item in self.columns_or_files() if (file := score_file(item))]
         qrels = [] if self.qrels is None else [self.qrels]
         return [*super().files(), *score_files, *map(Path, self.runs.values()), *qrels]
 

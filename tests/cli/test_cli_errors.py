@@ -68,6 +68,9 @@ BAD = [
     ("evaluate data.csv x.pred --scores flat", "DATA must be tables or LETOR files, not both. Tables are .parquet,"),
     ("evaluate x.pred --scores flat --segment s", "--segment s names a column .* x.pred is read as LETOR. Tables are"),
     ("evaluate data.csv --scores short.npy", r"short.npy must have one score per row .* 3\d\d scores, 3\d\d rows"),
+    ("evaluate data.csv --positions flat -m map", r"flat: Two documents of a query must not have the same position: got 0 at"),
+    ("evaluate data.csv --positions Column_0 -m map", "Column_0: Positions must be whole numbers, 0 or more, or NaN"),
+    ("evaluate data.csv --positions Column_9 -m map", "data.csv has no column 'Column_9'. Did you mean 'Column_5'"),
     ("evaluate data.csv --scores flat=", "'--scores': must have the form NAME=VALUE or VALUE. Got 'flat='"),
     (f"evaluate {CSV} --scores a=flat", "'--scores': the name 'a' is used twice. Write NAME=flat"),
     (f"evaluate {CSV} -m 'mean_of(x)'", "needs the column 'x'.* Given: Column_0"),
@@ -93,6 +96,10 @@ BAD = [
     (f"evaluate {CSV} --sorted --cluster user", "--cluster does not go with --sorted"),
     (f"evaluate {TXT} --sorted --segment n_documents", "--segment needs a column with --sorted"),
     (f"evaluate --sorted {TREC}", "does not go with --sorted, because TREC files are read whole"),
+    (f"report {AB} --sorted", "A report needs all rows at once.* run 'ltr-metrics evaluate --sorted' .*'ltr-metrics compare --sorted'"),
+    (f"compare {AB} --sorted --cluster user", "--cluster does not go with --sorted"),
+    ("evaluate data.csv --positions flat --sorted", "--positions does not go with --sorted"),
+    (f"evaluate {CSV} --rank-by rank", "--rank-by needs TREC files: --qrels and --run"),
     ("report data.csv --scores flat --learning-curve 2", "--learning-curve needs a model file"),
     # metrics
     (f"evaluate {CSV} --no-relevant never", "--no-relevant must be .* 'never'"),
@@ -134,7 +141,7 @@ BAD = [
     (f"compare {SAVED} --result b=saved.parquet --segment device", "--segment device: .* has only n_documents, n_relevant"),
     # TREC
     ("evaluate --qrels qrels", "--qrels FILE and --run NAME=FILE"),
-    (f"evaluate {CSV} {TREC.replace('a=', 'x=')}", "without DATA, --model and --scores"),
+    (f"evaluate {CSV} {TREC.replace('a=', 'x=')}", "without DATA, --model, --scores and --positions"),
     (f"evaluate {TREC} --segment n_documents", "--segment n_documents does not go with --run"),
     # explain and curve
     ("explain data.csv --scores x=flat -m ndcg --from lightgbm --to trec_eval", "x: .*needs document ids.* --docid"),

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from command import Done
@@ -178,3 +179,127 @@ def test_measures_that_are_not_here_are_named(run: Run) -> None:
     done = run("compare --result x --result b=x --format json --n-resamples 100")
     assert done.err == "warning: These measures of x are left out, which have no counterpart here: infAP.\n"
     assert [(row["metric"], row["mean"]) for row in as_json(done)["rows"]] == [("map(denominator=relevant)", 0.75)]
+
+
+# -- positions ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def shown(folder: Path) -> pd.DataFrame:
+    """Search logs: the label, the score of a model, and the position at which a document was shown, if it was."""
+    rng, frame = (
+        np.random.default_rng(0),
+        pd.read_parquet("data.parquet")[["qid", "doc", "label", "Column_0", "device"]],
+    )
+    place = frame.groupby("qid")["Column_0"].transform(lambda scores: rng.permutation(len(scores)) + 1)
+    frame = frame.assign(place=place.where(place <= 5))
+    frame.to_csv("shown.csv", index=False)
+    frame.to_parquet("shown.parquet")
+    np.savetxt("place.txt", frame["place"])
+    frame.sample(frac=1, random_state=0)[["qid", "doc", "place"]].to_csv("log.tsv", index=False, sep="\t")
+    return frame
+
+
+@pytest.mark.parametrize("source", ["shown.csv --positions live=place", "shown.parquet --positions live=place",
+    "shown.csv --positions live=place.txt", "shown.csv --positions live=log.tsv --on qid,doc"])  # fmt: skip
+def test_positions_are_those_of_python(run: Run, shown: pd.DataFrame, source: str) -> None:
+    expected = ltr.evaluate(
+        shown["label"],
+        ltr.Positions(shown["place"]),
+        qid=shown["qid"],
+        metrics=["map", "ndcg@3", "recall@3"],
+        by=shown["device"],
+    )
+    found = as_json(run(f"evaluate {source} -m map,ndcg@3,recall@3 --segment device --format json"))
+    assert {row["metric"]: row["mean"] for row in found["means"]} == dict(expected)
+    what = source.partition("live=")[2].partition(" ")[0]
+    assert found["origins"] == {"live": f"positions in {'file' if '.' in what else 'column'} {what}"}
+    models = {"live": ltr.Positions(shown["place"]), "new": shown["Column_0"]}
+    rows = ltr.compare(models, shown["label"], qid=shown["qid"], metrics="map", n_resamples=100).to_dict()["rows"]
+    line = f"{source} --scores new=Column_0 -m map --n-resamples 100 --baseline live"
+    assert as_json(run(f"compare {line} --format json"))["rows"] == rows
+    assert run(f"report {line} -o report.html").status == 0
+    assert "Positions" not in run(f"audit {source} -m map").err
+
+
+# -- three columns -----------------------------------------------------------------------------------------------------
+
+QRELS = {"1": {"a": 1, "b": 0, "c": 2}, "2": {"a": 0, "d": 1}, "007": {"x y".replace(" ", "_"): 1}}
+RANKS = {"1": {"b": 1, "c": 2, "a": 3}, "2": {"a": 1, "d": 2}, "007": {"z": 1, "x_y": 2}}
+RANKED = {topic: {docid: -rank for docid, rank in documents.items()} for topic, documents in RANKS.items()}
+
+
+def lines_of(values: dict[str, dict[str, Any]], form: str = "{}\t{}\t{}\n") -> str:
+    return "".join(form.format(topic, docid, value) for topic, one in values.items() for docid, value in one.items())
+
+
+THREE: dict[str, tuple[str, str, str]] = {  # the judgments, the run, and what is said of the run
+    "MS MARCO": (lines_of(QRELS, "{}\t0\t{}\t{}\n"), lines_of(RANKS), "is read as a rank. To read it as a score, pass --rank-by score"),
+    "BEIR": ("query-id\tcorpus-id\tscore\n" + lines_of(QRELS), lines_of(RANKED), "is read as a score. To read it as a rank, pass --rank-by rank"),
+    "headers": ("query-id corpus-id score\n" + lines_of(QRELS, "{} {} {}\n"), "qid pid rank\n" + lines_of(RANKS), "is read as a rank"),
+    "no headers": (lines_of(QRELS), lines_of(RANKS, "{} {} {}\n"), "is read as a rank"),
+    "scattered": (lines_of(QRELS), "".join(sorted(lines_of(RANKS).splitlines(keepends=True), key=lambda line: line[-2])), "is read as a rank"),
+    "TREC": (lines_of(QRELS), lines_of(RANKED, "{} Q0 {} 0 {} x\n"), ""),
+    "ranks of TREC": (lines_of(QRELS, "{} 0 {} {}\n"), lines_of(RANKS, "{} Q0 {} {} 1 x\n"), "in 100% of its lines, the score does not fall"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", THREE)
+def test_judgments_and_runs_in_three_columns(run: Run, case: str) -> None:
+    qrels, ranking, said = THREE[case]
+    Path("three.qrels").write_text(qrels)
+    Path("three.run").write_text(ranking)
+    option = "--rank-by rank" if case == "ranks of TREC" else ""
+    expected = ltr.evaluate(**ltr.from_qrels(QRELS, RANKED), metrics=["map", "ndcg@3"], convention="trec_eval")
+    line = "evaluate --qrels three.qrels --run three.run -m map,ndcg@3 --convention trec_eval --format json"
+    done = run(f"{line} {option}")
+    assert {row["metric"]: row["mean"] for row in as_json(done)["means"]} == dict(expected)
+    has_three = len(qrels.splitlines()[-1].split()) == 3
+    assert ("three.qrels has three columns, which are read as query, document and grade" in done.err) == has_three
+    assert said in run(line).err
+    if said.startswith("is read as a rank"):
+        assert as_json(run(f"{line} --rank-by score"))["means"] != as_json(done)["means"]
+
+
+AMBIGUOUS = {
+    "falling": {"1": {"b": 3, "c": 2, "a": 1}, "2": {"a": 2, "d": 1}},  # n to 1: scores, or a file in the reverse order
+    "from 0": {"1": {"b": 0, "c": 1, "a": 2}, "2": {"a": 0, "d": 1}},
+    "gaps": {"1": {"b": 1, "c": 2, "a": 5}, "2": {"a": 1, "d": 2}},
+    "distances": {"1": {"b": 0.1, "c": 0.2, "a": 0.5}, "2": {"a": 0.1, "d": 0.2}},
+}
+
+
+@pytest.mark.parametrize("case", AMBIGUOUS)
+def test_what_may_be_a_rank_or_a_score_is_asked(run: Run, case: str) -> None:
+    values = AMBIGUOUS[case]
+    Path("q").write_text(lines_of(QRELS, "{} 0 {} {}\n"))
+    Path("r").write_text(lines_of(values))
+    line = "evaluate --qrels q --run r --topics both -m map --format json"
+    refused = run(line)
+    assert (refused.status, refused.out) == (2, "")
+    assert "r has three columns, and the third may be a rank, with 1 at the top, or a score" in refused.err
+    assert "Pass --rank-by rank or --rank-by score." in refused.err
+    for rank_by, sign in {"score": 1, "rank": -1}.items():
+        scores = {topic: {docid: sign * value for docid, value in one.items()} for topic, one in values.items()}
+        done = run(f"{line} --rank-by {rank_by}")
+        if (case, rank_by) == ("distances", "rank"):
+            assert "r, topic '1': ranks must be whole numbers, and different ones" in done.err
+        else:
+            assert (
+                as_json(done)["means"][0]["mean"] == ltr.evaluate(**ltr.from_qrels(QRELS, scores), metrics="map")["map"]
+            )
+
+
+# -- larger than memory ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("data", ["data.txt --scores a=1 --scores b=2", "data.csv --scores a=Column_0 --scores b=Column_1 --weight traffic --segment device",
+    "data.parquet --scores a=Column_0 --model b=model.txt", "data.csv --result a=saved.parquet --scores b=Column_1"])  # fmt: skip
+@pytest.mark.parametrize("options", ["-m map,ndcg@5", "-m map --skill --gate 'map > -0.9'"])
+def test_compare_in_batches(run: Run, data: str, options: str) -> None:
+    if "saved" in data and "--skill" in options:
+        options = options.replace("--skill ", "")
+    line = f"compare {data} {options} --n-resamples 100 --format json"
+    whole, parts = run(line), run(f"{line} --sorted")
+    assert as_json(parts) == as_json(whole)
+    assert parts.err == whole.err
