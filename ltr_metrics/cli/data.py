@@ -36,7 +36,7 @@ from ltr_metrics.io import (
 from ltr_metrics.io.letor import side_files
 from ltr_metrics.io.models import Model, load_model
 from ltr_metrics.io.scores import join_scores
-from ltr_metrics.io.tables import AS_TEXT, NAMES_OF_TABLES, is_table, table_kind, with_numbers
+from ltr_metrics.io.tables import AS_TEXT, NAMES_OF_TABLES, table_kind, with_numbers
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.names import in_lower_case, parse, split_names
 from ltr_metrics.metrics.requests import OneMetric, by_name, resolve
@@ -108,21 +108,18 @@ def read_source(
     """Read tables, LETOR files, or TREC qrels and runs."""
     if inputs.is_sorted:
         raise LtrValueError(
-            "A report needs all rows at once, so --sorted does not go with it. If they do not fit into memory, run "
-            "'ltr-metrics evaluate --sorted' for the means and segments, and 'ltr-metrics compare --sorted' for the "
-            "differences and the gate."
+            "A report needs all rows at once. Of files larger than memory, 'ltr-metrics evaluate --sorted' prints the "
+            "means, and 'ltr-metrics compare --sorted' the differences and the gate."
         )
     if inputs.qrels is not None or inputs.runs:
         return _read_runs(inputs, by)
     kind = AuditedQueries if can_repeat_documents else Queries
     items = inputs.columns_or_files()
-    columns = [item for item in items if not score_file(item)]
+    columns = [item for item in items.values() if not score_file(item)]
     queries, table, features = read_rows(inputs, by=by, cluster=cluster, on=inputs.on, scores=columns, kind=kind)
     if inputs.on and len(columns) == len(items):
         raise LtrValueError("--on needs a table of scores: --scores NAME=FILE.")
-    scores: dict[str, Any] = {
-        name: _scores(table, item, inputs.on, queries) for name, item in (inputs.scores | inputs.positions).items()
-    }
+    scores: dict[str, Any] = {name: _scores(table, item, inputs.on, queries) for name, item in items.items()}
     of_model = dict.fromkeys([*scores, *inputs.models], queries)
     for name in inputs.positions:
         with naming(name):
@@ -151,7 +148,7 @@ def read_rows(
     ids: dict[str, Any] = {"qid": rows.qid, "docid": rows.docid, "cluster": cluster}
     label, weight, columns = rows.label, rows.weight, None
     table: Any
-    if is_table(files[0]):
+    if table_kind(files[0]):
         text = [name for name in (*ids.values(), *on, *segments) if name is not None]
         numbers = [*scores, *([] if weight is None else [weight])]
         table = features = columns = _read_tables(files, rows, text, numbers, by)
@@ -224,7 +221,7 @@ def evaluate_sorted(inputs: Inputs, options: Metrics, metrics: list[OneMetric] |
     names: dict[str, Any] = {"qid": inputs.qid, "label": inputs.label, "docid": inputs.docid, "weight": inputs.weight}
     columns = {name: name for name in segments}
     rows: Iterator[Any]
-    if is_table(files[0]):
+    if table_kind(files[0]):
         sources |= {name: model.predict for name, model in models.items()}
         features = [name for model in models.values() for name in model.names()]
         needed = resolve(metrics, **policy).needed_columns
@@ -273,10 +270,10 @@ def _data_files(rows: Rows, by: Sequence[str]) -> list[Path]:
         raise LtrValueError(f"Name the DATA: LETOR files or tables{trec}.")
     if not model_names():
         raise LtrValueError(f"Name what to evaluate: {'--model, --scores or --run' if has_scores else '--model'}.")
-    if len(set(map(is_table, files))) > 1:
+    if len({table_kind(file) == "" for file in files}) > 1:
         raise LtrValueError(f"DATA must be tables or LETOR files, not both. {NAMES_OF_TABLES}")
     refuse(("topics", "rank_by"), "needs TREC files: --qrels and --run.")
-    if is_table(files[0]):
+    if table_kind(files[0]):
         refuse(LETOR_OPTIONS, "is for LETOR files; tables have named columns.")
     else:
         _refuse_columns(by, "LETOR files", f" {files[0]} is read as LETOR. {NAMES_OF_TABLES}")
@@ -312,7 +309,7 @@ def _scores(table: Any, item: str, on: list[str], queries: Queries) -> AnyArray:
     try:
         scores = read_scores(path)
     except LtrValueError as error:
-        hint = " A table with a header needs --on, such as --on qid,docid." if is_table(path) else ""
+        hint = " A table with a header needs --on, such as --on qid,docid." if table_kind(path) else ""
         raise LtrValueError(*error.parts, hint) from None
     if len(scores) != queries.n_rows:
         raise LtrValueError(
@@ -357,9 +354,7 @@ def _add_count_segments(queries: Queries, by: Sequence[str]) -> None:
 def _read_runs(inputs: Inputs, by: Sequence[str]) -> Source:
     qrels, files, topics = inputs.qrels, inputs.runs, inputs.topics
     if inputs.data or inputs.models or inputs.columns_or_files() or qrels is None or not files:
-        raise LtrValueError(
-            "TREC files need --qrels FILE and --run NAME=FILE, without DATA, --model, --scores and --positions."
-        )
+        raise LtrValueError("TREC files need --qrels FILE and --run NAME=FILE, without DATA, and without other models.")
     if "n_documents" in by:
         raise LtrValueError("--segment n_documents does not go with --run: each run has its own documents.")
     refuse(LETOR_OPTIONS, "is for LETOR files.")

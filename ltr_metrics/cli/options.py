@@ -253,8 +253,8 @@ class Inputs(Rows):
     )
     positions: dict[str, str] = named_models(
         "--positions",
-        "Use the positions at which documents were shown, 1 at the top, instead of scores: a column of the table, or a "
-        "file as of --scores. An empty position is a document that was not shown.",
+        "Rank by the positions in a column of the table, or in a file as of --scores: 1 is the top, and empty is a "
+        "document that was not shown.",
         "[NAME=]COLUMN_OR_FILE",
     )
     on: list[str] = model_option(
@@ -271,8 +271,7 @@ class Inputs(Rows):
     )
     rank_by: words.RankBy | None = data_option(
         "--rank-by",
-        "Rank the documents of the runs by their score or by their rank.  [default: the score, or, of three columns, "
-        "what the third one is]",
+        "Rank the documents of the runs by score or by rank.  [default: score, or what the third of three columns is]",
     )
     is_sorted: bool = data_option(
         "--sorted",
@@ -283,21 +282,21 @@ class Inputs(Rows):
         """Return the names of the files of DATA, or that of the qrels."""
         return super().description() or str(self.qrels)
 
-    def columns_or_files(self) -> list[str]:
+    def columns_or_files(self) -> dict[str, str]:
         """Return what --scores and --positions name."""
-        return [*self.scores.values(), *self.positions.values()]
+        return self.scores | self.positions
 
     def origins(self) -> dict[str, str]:
         """Return the file or column of each model."""
-        scored: dict[str, str] = {}
-        kinds = {"": self.scores, "positions in ": self.positions}
-        for kind, items in kinds.items():
-            scored |= {name: f"{kind}{'file' if score_file(item) else 'column'} {item}" for name, item in items.items()}
+        scored = {
+            name: f"{'positions in ' * (name in self.positions)}{'file' if score_file(item) else 'column'} {item}"
+            for name, item in self.columns_or_files().items()
+        }
         return scored | self.models | self.runs
 
     def files(self) -> list[Path]:
         """Return the input files."""
-        score_files = [file[0] for item in self.columns_or_files() if (file := score_file(item))]
+        score_files = [file[0] for item in self.columns_or_files().values() if (file := score_file(item))]
         qrels = [] if self.qrels is None else [self.qrels]
         return [*super().files(), *score_files, *map(Path, self.runs.values()), *qrels]
 

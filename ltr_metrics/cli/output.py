@@ -20,7 +20,7 @@ import click
 from ltr_metrics.analysis.gate import GateResult
 from ltr_metrics.cli import options
 from ltr_metrics.errors import LtrValueError, printable
-from ltr_metrics.io.tables import is_table
+from ltr_metrics.io.tables import table_kind
 from ltr_metrics.io.write import require_folder, write_whole
 from ltr_metrics.report import spreadsheet_safe
 
@@ -64,7 +64,7 @@ class Output:
         if form not in formats:
             endings = ", ".join(ending for ending, name in FORMATS.items() if name in formats)
             hint = " The command report writes HTML." if form == "html" else ""
-            hint += " Values per query as Parquet are written by evaluate --save." if is_table(str(path)) else ""
+            hint += " Values per query as Parquet are written by evaluate --save." if table_kind(path or Path()) else ""
             raise LtrValueError(f"--output {path} must end in one of {endings}, or needs --format.{hint}")
         if form == "html" and path is None:
             raise LtrValueError("HTML must be written to a file: --output report.html.")

@@ -96,7 +96,7 @@ BAD = [
     (f"evaluate {CSV} --sorted --cluster user", "--cluster does not go with --sorted"),
     (f"evaluate {TXT} --sorted --segment n_documents", "--segment needs a column with --sorted"),
     (f"evaluate --sorted {TREC}", "does not go with --sorted, because TREC files are read whole"),
-    (f"report {AB} --sorted", "A report needs all rows at once.* run 'ltr-metrics evaluate --sorted' .*'ltr-metrics compare --sorted'"),
+    (f"report {AB} --sorted", "A report needs all rows at once.* 'ltr-metrics evaluate --sorted' .*'ltr-metrics compare --sorted'"),
     (f"compare {AB} --sorted --cluster user", "--cluster does not go with --sorted"),
     ("evaluate data.csv --positions flat --sorted", "--positions does not go with --sorted"),
     (f"evaluate {CSV} --rank-by rank", "--rank-by needs TREC files: --qrels and --run"),
@@ -141,7 +141,7 @@ BAD = [
     (f"compare {SAVED} --result b=saved.parquet --segment device", "--segment device: .* has only n_documents, n_relevant"),
     # TREC
     ("evaluate --qrels qrels", "--qrels FILE and --run NAME=FILE"),
-    (f"evaluate {CSV} {TREC.replace('a=', 'x=')}", "without DATA, --model, --scores and --positions"),
+    (f"evaluate {CSV} {TREC.replace('a=', 'x=')}", "without DATA, and without other models"),
     (f"evaluate {TREC} --segment n_documents", "--segment n_documents does not go with --run"),
     # explain and curve
     ("explain data.csv --scores x=flat -m ndcg --from lightgbm --to trec_eval", "x: .*needs document ids.* --docid"),

@@ -278,7 +278,7 @@ def test_what_may_be_a_rank_or_a_score_is_asked(run: Run, case: str) -> None:
     refused = run(line)
     assert (refused.status, refused.out) == (2, "")
     assert "r has three columns, and the third may be a rank, with 1 at the top, or a score" in refused.err
-    assert "Pass --rank-by rank or --rank-by score." in refused.err
+    assert "Pass the word rank or score as --rank-by." in refused.err
     for rank_by, sign in {"score": 1, "rank": -1}.items():
         scores = {topic: {docid: sign * value for docid, value in one.items()} for topic, one in values.items()}
         done = run(f"{line} --rank-by {rank_by}")

@@ -68,6 +68,8 @@ def test_topics_of_the_qrels(tmp_path: Path) -> None:
     assert result.per_query["ndcg_lin"][2] == 0
     with pytest.raises(ltr.LtrValueError, match=r"topics must be one of 'both', 'qrels'; got 'run'"):
         read(tmp_path, topics="run")
+    with pytest.raises(ltr.LtrValueError, match=r"rank_by must be one of 'score', 'rank'; got 'ranks'"):
+        read(tmp_path, rank_by="ranks")
 
 
 def test_what_real_files_hold(tmp_path: Path) -> None:
@@ -94,7 +96,7 @@ def test_scattered_topics_are_put_together(tmp_path: Path) -> None:
 
 def test_many_small_reads_are_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     comments = "# nothing but comments for a while\n" * 9
-    run = "".join(f"{i % 7} Q0 D{i * i} {i} {i / 8} t\n{comments}" for i in range(300))
+    run = "".join(f"{i % 7} Q0 D{i * i} {i} {-i / 8} t\n{comments}" for i in range(300))
     qrels = "".join(f"{i % 7} 0 D{i * i} {i % 3}\n" for i in range(0, 400, 3))
     whole = read(tmp_path, qrels, run)
     assert len(whole.qid) == 300 + 34
