@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import lzma
 import os
 import subprocess
 import sys
 import tempfile
 import warnings
+import zipfile
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -22,15 +24,23 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from pyarrow import feather
 
 import ltr_metrics as ltr
+from ltr_metrics.evaluation.values_table import read_values
 from ltr_metrics.interleaving import read_impressions
 from ltr_metrics.io import letor_batches, read_letor, read_scores, read_table, read_trec, table_batches
 
 ALLOWED = (ltr.LtrError, OSError)
-COMPRESS: dict[str, Any] = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
+COMPRESS: dict[str, Any] = {
+    ".gz": gzip.compress,
+    ".bz2": bz2.compress,
+    ".xz": lzma.compress,
+    ".zst": lambda content: pa.compress(content, "zstd", asbytes=True),
+    ".zip": lambda content: zipped(content),
+}
 TOKENS = (b"nan", b"-1", b"1e999", b"99999999999999999999", b"qid:", b"#", b'"', b",", b"\n", b"\0", b"\xff", b"{")
 N_CASES, SECONDS = 60, 300
 X, y, qid = ltr.make_ranking(n_queries=6, documents=5, n_features=3, random_state=0)
@@ -39,6 +49,13 @@ ROWS["doc"] = [f"D{i}" for i in range(len(y))]
 IMPRESSION = """\
 {"query": "q1", "rankings": {"old": ["a", "b"], "new": ["b", "a"]}, "shown": ["a", "b"], "teams": ["old", "new"], "clicks": [0]}
 """
+
+
+def zipped(content: bytes) -> bytes:
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("a.csv", content)
+    return archive.getvalue()
 
 
 def lines(template: str) -> str:
@@ -70,6 +87,11 @@ def use_result(path: Path) -> None:
     ltr.compare({"a": result, "b": result}, n_resamples=100)
 
 
+def use_values(path: Path) -> None:
+    values, options = read_values(path, {"convention": None})
+    ltr.Evaluation.from_per_query(values, **options)
+
+
 def use_search_log(path: Path) -> None:
     ltr.SearchLog(path.parent).to_pandas()
     ltr.SearchLog(path.parent).candidates()
@@ -90,7 +112,11 @@ def write_text(text: str) -> Callable[[Path], object]:
 
 LETOR, CSV = lines("{label} qid:{qid} 1:{s!r} # docid = {doc}\n"), ROWS.to_csv(index=False)
 RUN = {"qrels": lines("{qid} 0 {doc} {label}\n"), "run": lines("{qid} Q0 {doc} 1 {s!r} me\n")}
-SIZES = {"a.txt": lines("{label} 1:{s!r}\n"), "a.txt.query": "".join(f"{n}\n" for n in ltr.qid_to_group(qid))}
+SIZES = {
+    "a.txt": lines("{label} 1:{s!r}\n"),
+    "a.txt.query": "".join(f"{n}\n" for n in ltr.qid_to_group(qid)),
+    "a.txt.weight": "1\n" * len(y),
+}
 FORMATS: dict[str, tuple[Callable[[Path], object], Callable[[Path], object]]] = {  # file: how it is written, and used
     "letor.txt": (write_text(LETOR), use_letor),
     "letor.txt.gz": (write_text(LETOR), use_letor),
@@ -99,6 +125,14 @@ FORMATS: dict[str, tuple[Callable[[Path], object], Callable[[Path], object]]] = 
     "a.txt.query": (write_text(SIZES["a.txt.query"]), lambda path: use_letor(path.with_suffix(""))),
     "a.csv": (write_text(CSV), use_table),
     "a.csv.gz": (write_text(CSV), use_table),
+    "a.csv.zst": (write_text(CSV), use_table),
+    "a.csv.zip": (write_text(CSV), use_table),
+    "semicolons.csv": (write_text(CSV.replace(",", ";").replace(".", ",")), use_table),
+    "a.jsonl": (lambda path: ROWS.to_json(path, orient="records", lines=True), use_table),
+    "a.parquet.zst": (lambda path: path.write_bytes(COMPRESS[".zst"](ROWS.to_parquet(None))), use_table),
+    "ranklib.txt": (write_text("".join(f"q\t{i}\t{s!r}\n" for i, s in enumerate(X[:, 0].tolist()))), read_scores),
+    "a.txt.weight": (write_text(SIZES["a.txt.weight"]), lambda path: use_letor(path.with_suffix(""))),
+    "values.txt": (write_text("map 1 0.5\nP_5 1 0.4\nmap 2 0.7\nP_5 2 0.2\nmap all 0.6\n"), use_values),
     "a.tsv": (write_text(CSV.replace(",", "\t")), use_table),
     "a.parquet": (lambda path: ROWS.to_parquet(path, row_group_size=8), use_table),
     "a.feather": (lambda path: feather.write_feather(ROWS, str(path), compression="lz4"), use_table),
