@@ -21,7 +21,7 @@ from ltr_metrics.evaluation.load import load_result
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.evaluation.saved import is_table_of_another_tool
 from ltr_metrics.evaluation.tables import as_latex, as_markdown, as_text
-from ltr_metrics.evaluation.values_table import read_values
+from ltr_metrics.evaluation.values_file import read_values
 from ltr_metrics.metrics.names import is_metric_name, metric
 from ltr_metrics.metrics.requests import resolve
 from ltr_metrics.report.csv import in_csv

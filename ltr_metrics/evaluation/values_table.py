@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import compress
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,8 +13,6 @@ from ltr_metrics._rows.ids import positions_without_repetition
 from ltr_metrics._rows.words import ConventionName
 from ltr_metrics.errors import Argument, LtrKeyError, LtrValueError, warn
 from ltr_metrics.evaluation.skill import CHANCE, IDEAL, SkillScale
-from ltr_metrics.io.files import blocks_of_lines, decode, first_bytes, naming
-from ltr_metrics.io.tables import header_of, read_ids, table_kind
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.conventions import CONVENTIONS, Convention, convention_of
 from ltr_metrics.metrics.gains import GainMetric
@@ -88,42 +84,6 @@ def fields_of_table(
     }
 
 
-def read_values(path: Path, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """Return a file of values per query as a table, and the options with the convention that its form tells.
-
-    A file that is no table has lines of three words: trec_eval's measure, topic and value, or ir_measures' topic,
-    measure and value.
-    """
-    words = first_bytes(path, 1000).partition(b"\n")[0].split()
-    if len(words) != 3 or not (is_number_text(words[2]) or words[0] == b"runid"):
-        if table_kind(path) == "":
-            raise LtrValueError(
-                f"{path} has no values per query. --result reads files of --save, tables with a column qid and one "
-                "per metric, and what trec_eval -q prints."
-            )
-        return read_ids(path, [name for name in header_of(path) if name in QUERY_IDS][:1]), options
-    rows: list[list[str]] = []
-    with naming(path):
-        for lines, n_before in blocks_of_lines(path):
-            for number, line in enumerate(lines, start=n_before + 1):
-                rows.append(decode(line.split(), path))
-                if len(rows[-1]) != 3 and rows.pop():
-                    raise LtrValueError(f"{path}:{number}: a line must be 'measure topic value'. Got {line!r:.80}.")
-    first, second, value = zip(*rows, strict=True)
-    if is_metric_name(second[0]):  # of ir_measures
-        return {"qid": first, "measure": second, "value": value}, options
-    unknown = [name for name in dict.fromkeys(first) if not (complete_name(name) or _meaning(name, TREC_EVAL))]
-    if others := [name for name in unknown if not name.startswith(NO_METRICS)]:
-        warn(f"These measures of {path} are left out, which have no counterpart here: {', '.join(others)}.")
-    kept = [name not in unknown for name in first]
-    table = {
-        "qid": list(compress(second, kept)),
-        "measure": list(compress(first, kept)),
-        "value": list(compress(value, kept)),
-    }
-    return table, options | {"convention": options["convention"] or "trec_eval"}
-
-
 def _wide(columns: dict[str, Any], measure: str) -> dict[str, Any]:
     """Return a column for each measure of a table that has a row for each query and measure; leave out counts."""
     for system in SYSTEMS:
@@ -159,7 +119,7 @@ def _named_as_here(columns: dict[str, Any], convention: Any) -> tuple[dict[str, 
     """Return the columns under our names where one system alone has theirs; trec_eval's tell the convention, too."""
     renamed = {name: complete_name(name) for name in columns if not is_metric_name(name)}
     systems = {other[0] for other in renamed.values() if other}
-    if "trec_eval" in systems and not all(name in renamed or _meaning(name, TREC_EVAL) for name in columns):
+    if "trec_eval" in systems and not all(name in renamed or meaning_in(name, TREC_EVAL) for name in columns):
         return columns, convention  # of several tools, so that none tells the convention
     if convention is None and "trec_eval" in systems:
         convention = "trec_eval"
@@ -221,15 +181,15 @@ def _check_names(names: Iterable[str], convention: ConventionName | Convention |
         ours = complete(name, CONVENTIONS["default"])
         is_complete = is_our_table and name == str(ours)
         if convention is None:
-            others = [one for one in CONVENTIONS.values() if _meaning(name, one) not in (None, ours)]
-            _refuse_open_gain(name, [ours, *(_meaning(name, one) for one in others)])
+            others = [one for one in CONVENTIONS.values() if meaning_in(name, one) not in (None, ours)]
+            _refuse_open_gain(name, [ours, *(meaning_in(name, one) for one in others)])
             if others and not is_complete and parse(name).parameters.keys() <= {"k"}:
-                open_names[name] = f"{_meaning(name, others[0])} in {others[0].name}"
-        elif is_complete and _meaning(name, other := convention_of(convention)) not in (None, ours):
+                open_names[name] = f"{meaning_in(name, others[0])} in {others[0].name}"
+        elif is_complete and meaning_in(name, other := convention_of(convention)) not in (None, ours):
             raise LtrValueError(
                 f"The table has the columns documents and relevant, as those of this package, in which {name} is "
-                f"complete, but {other.name} reads it as {_meaning(name, other)}. Rename the column to the metric that "
-                "it holds, or leave out the convention."
+                f"complete, but {other.name} reads it as {meaning_in(name, other)}. Rename the column to the metric "
+                "that it holds, or leave out the convention."
             )
     if open_names:
         name, meaning = next(iter(open_names.items()))
@@ -255,7 +215,7 @@ def _refuse_open_gain(name: str, meanings: Iterable[Metric | None]) -> None:
     )
 
 
-def _meaning(name: str, convention: Convention) -> Metric | None:
+def meaning_in(name: str, convention: Convention) -> Metric | None:
     """Return the metric that a name stands for in a convention, or None if the convention does not have it."""
     try:
         return complete(name, convention)

@@ -29,7 +29,7 @@ import pytest
 from pyarrow import feather
 
 import ltr_metrics as ltr
-from ltr_metrics.evaluation.values_table import read_values
+from ltr_metrics.evaluation.values_file import read_values
 from ltr_metrics.interleaving import read_impressions
 from ltr_metrics.io import letor_batches, read_letor, read_scores, read_table, read_trec, table_batches
 
