@@ -210,7 +210,7 @@ def test_queries_are_opened_unless_their_documents_must_not_be_shared(*, documen
         opened = comparison.query(row["qid"])
         for name, other, towards in (("bm25", "xgboost", "to"), ("xgboost", "bm25", "from")):
             for one in opened.rankings[name]:
-                rank, score = f"{one.rank}{'=' * one.is_tied}", f"{one.score:.2f}".replace("-", MINUS)
+                rank, score = f"{one.rank}{'=' * one.is_tied}", f"{one.score:.4g}".replace("-", MINUS)
                 there = one.ranks[other]
                 grade = "–" if one.grade is None else f"{one.grade:g}"
                 cells = next(cells for cells in lists if cells[:4] == [rank, grade, one.document, score])
