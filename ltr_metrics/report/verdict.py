@@ -86,8 +86,9 @@ def _best(report: Report) -> tuple[str, str]:
     sign = -1 if metric in report.first.lower_is_better else 1
     means = {model: result[metric] for model, result in report.evaluations.items()}
     best = max(means, key=lambda model: sign * means[model] if means[model] == means[model] else float("-inf"))
-    value = f"{report.names[metric]} {number(means[best])}"
-    return (f"{best} has the best {value}" if len(means) > 1 else f"{best} has {value}"), value
+    name, value = report.names[metric], number(means[best])
+    answer = f"{best} has the best {name}, {value}" if len(means) > 1 else f"{name} of {best} is {value}"
+    return answer, f"{name} {value}"
 
 
 # -- a row for each model ---------------------------------------------------------------------------------------------

@@ -31,7 +31,7 @@ from ltr_metrics.report.parts import (
     percent,
     signed,
 )
-from ltr_metrics.report.report import MAX_DOCUMENTS, MAX_OPENED, Report
+from ltr_metrics.report.report import MAX_DOCUMENTS, Report, n_opened
 from ltr_metrics.report.sections import MAX_SEGMENTS, Section, audit_parts, learning_parts, ranking_parts, settings_of
 from ltr_metrics.report.verdict import grade_of, limit_text, reading_of, rules_about, top_grade, verdict_parts
 
@@ -299,7 +299,8 @@ def _of_metric(
                 row.append(Cell("", "num", [number(shown[of, text, models[0]].baseline_mean, 3)]))
                 row += [_in_segment(shown[of, text, model], axis) for model in models]
             rows.append(row)
-    table = Table([*head, *(Cell(model, "draw", scale) for model in models)], rows, "l")
+    css = "num" if comparison is None else "draw"
+    table = Table([*head, *(Cell(model, css, scale) for model in models)], rows, "l")
     if comparison is None:
         return [Group("segments", [table])]
     n_marked = sum(_mark(row) != "unclear" for row in shown.values())
@@ -339,7 +340,7 @@ def _queries(report: Report, comparison: Comparison) -> list[PagePart]:
             rows = [row for row in report.changes if (row["metric"], row["model"]) == (metric, model)]
             parts: list[PagePart] = [*_strip(report, comparison, metric, model)]
             for has_gained, title in ((True, "Largest gains"), (False, "Largest losses")):
-                shown = [row for row in rows if row["has_gained"] == has_gained][:MAX_OPENED]
+                shown = [row for row in rows if row["has_gained"] == has_gained][: n_opened(comparison)]
                 folds = [_opened(report, comparison, row, is_open=has_gained and not i) for i, row in enumerate(shown)]
                 parts += [Line([title], "title"), *folds] if shown else []
             options[f"{report.names[metric]}, {model}"] = parts

@@ -114,7 +114,7 @@ def test_each_section_is_there_and_in_the_contents(page: Page) -> None:
 def test_sections_without_data_are_left_out() -> None:
     page = Page(as_html(small_report()))
     assert {name for name in page.all("id") if name in SECTIONS} == {"leaderboard", "queries", "settings"}
-    assert page.title == "Ranking report: only has mrr 0.7500"
+    assert page.title == "Ranking report: mrr of only is 0.7500"
     assert ["only", "0.7500"] in page.rows
 
 
@@ -295,7 +295,7 @@ ANSWERS: dict[str, tuple[dict[str, Any], str]] = {  # a is the best, c and d are
     "both": ({"models": "dac"}, "a is better in map"),
     "none": ({"models": "acd"}, "None of 2 candidates is better in map"),
     "yardstick": ({"models": "cab", "comparing": {"yardsticks": ["b"]}}, "a is better in map"),
-    "best": ({"models": "cab", "baseline": None}, "a has the best map 0."),
+    "best": ({"models": "cab", "baseline": None}, "a has the best map, 0."),
     "lower": ({"models": "ca", "metrics": ["arp"]}, "a is better in arp"),
 }
 
