@@ -280,6 +280,19 @@ def test_the_facts_name_the_command_and_the_files(tmp_path: Path, capsys: pytest
         assert f"ltr-metrics report {data} --scores a" in page.text
 
 
+@pytest.mark.usefixtures("no_figures")
+def test_the_leaderboard_marks_the_best_and_what_is_behind() -> None:
+    X, y, qid = ltr.make_ranking(60, random_state=0)
+    scores = {"good": X[:, 0], "same": X[:, 0], "bad": X[:, 2]}
+    report = summarize(ltr.Queries(y, qid=qid), scores, "map", baseline="good", complete=True, k=5)
+    rows = {row[0].split()[0]: row[1] for row in Page(as_html(report)).rows if len(row) == 2}
+    means = {name: f"{result['map']:.4f}" for name, result in report.evaluations.items()}
+    assert rows["good"] == f"{means['good']} best 1–2"
+    assert rows["same"] == f"{means['same']} best 1–2"  # equal models share the rank
+    assert rows["bad"] == f"{means['bad']} behind 3"
+    assert rows["random"] == f"{report.first.chance['map']:.4f}"
+
+
 ANSWERS: dict[str, tuple[dict[str, Any], str]] = {  # a is the best, c and d are equal
     "one passes": ({"models": "ca", "rules": ["map > 0"]}, "a passes the gate"),
     "one fails": ({"models": "ca", "rules": ["map < 0"]}, "a fails the gate"),
