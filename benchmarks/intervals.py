@@ -15,7 +15,7 @@ from tabulate import tabulate
 
 import ltr_metrics as ltr
 from benchmarks.shapes import Data, FloatArray, IntArray, mq2008
-from ltr_metrics._rows.words import Interval
+from ltr_metrics._rows.words import IntervalMethod
 from ltr_metrics.analysis.inference import Sample, intervals
 from ltr_metrics.analysis.settings import INTERVALS
 
@@ -78,7 +78,7 @@ def clusters(n: int) -> IntArray:
     return np.repeat(np.arange(n), 1 + np.arange(n) % 5)
 
 
-def coverage(family: Family, n: int, n_draws: int, method: Interval, seed: int = 0) -> float:
+def coverage(family: Family, n: int, n_draws: int, method: IntervalMethod, seed: int = 0) -> float:
     """Return the share of the draws whose 95 % interval covers the true mean."""
     rng = np.random.default_rng([seed, n])
     values = family.draw(rng, n, n_draws)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ltr_metrics._rows.checks import BoolArray, require_count
+from ltr_metrics._rows.queries import has_flag
 from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
 from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.io.trec import from_qrels
@@ -50,7 +51,9 @@ COUNTS: dict[str, Count] = {
     "num_q": lambda queries, _: np.ones(queries.n_queries),
     "num_ret": lambda queries, _: queries.n_retrieved,
     "num_rel": lambda queries, is_relevant: queries.count_by_query(is_relevant),
-    "num_rel_ret": lambda queries, is_relevant: queries.count_by_query(is_relevant, ranked=True),
+    "num_rel_ret": lambda queries, is_relevant: queries.sum_by_query(
+        has_flag(queries.grade_index, is_relevant) & np.asarray(queries.retrieved)
+    ),
 }
 OTHER_FORMS = "For data frames, lists and other ids, use ltr_metrics.from_qrels."
 supported_measures = frozenset({*WHOLE, *AT_CUTOFFS, *COUNTS})

@@ -14,6 +14,7 @@ import ltr_metrics as ltr
 from ltr_metrics._hosts import host_data
 
 ROOT = Path(__file__).parent.parent
+collect_ignore_glob = ["conftest.py", "*/conftest.py"]  # two of one name are no modules of doctests
 DATA = Path(os.environ.get("LTR_METRICS_DATA", ROOT.parent / "shared" / "data"))
 
 

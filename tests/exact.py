@@ -16,7 +16,7 @@ from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 
 import reference
-from reference import Ranked, Rel, is_relevant
+from reference import ELEVEN_LEVELS, Cutoff, Gain, Ranked, Recall, Rel, is_relevant
 
 DIGITS = Context(prec=60)
 NOTHING = Decimal("1e-30")  # no float64 shows it beside 1
@@ -29,7 +29,7 @@ def exact(number: float | Fraction) -> Decimal:
 
 
 @functools.cache
-def gain_of(grade: float, gain: str | tuple[float, ...] = "exp") -> Decimal:
+def gain_of(grade: float, gain: Gain = "exp") -> Decimal:
     if isinstance(gain, tuple):
         return Decimal(gain[int(grade)])
     return DIGITS.subtract(DIGITS.power(2, Decimal(grade)), 1) if gain == "exp" else Decimal(grade)
@@ -50,7 +50,7 @@ def count(grades: Iterable[float], rel: Rel) -> int:
     return sum(is_relevant(y, rel) for y in grades)
 
 
-def placed(runs: Runs, k: int | None) -> Iterator[tuple[int, Run, int]]:
+def placed(runs: Runs, k: Cutoff) -> Iterator[tuple[int, Run, int]]:
     """Yield the documents above each tie, the tie, and how many of its ranks are within the cutoff, if any is."""
     above = 0
     for run in runs:
@@ -63,7 +63,7 @@ def placed(runs: Runs, k: int | None) -> Iterator[tuple[int, Run, int]]:
 # -- sums of gains: each rank of a tie has the mean of its documents ---------------------------------------------------
 
 
-def gains(runs: Runs, k: int | None, gain: Callable[[float], Decimal], weight: Callable[[int], Decimal]) -> Decimal:
+def gains(runs: Runs, k: Cutoff, gain: Callable[[float], Decimal], weight: Callable[[int], Decimal]) -> Decimal:
     """Return the sum of the gains down to rank k, each times the weight of its rank."""
     gain, total = functools.cache(gain), Decimal(0)
     for above, run, n_within in placed(runs, k):
@@ -76,21 +76,19 @@ def one(rank: int) -> Decimal:
     return Decimal(1)
 
 
-def cg(runs: Runs, labels: Ranked, k: int | None) -> Decimal:
+def cg(runs: Runs, labels: Ranked, k: Cutoff) -> Decimal:
     return gains(runs, k, Decimal, one)
 
 
-def dcg(
-    runs: Runs, labels: Ranked, k: int | None, gain: str | tuple[float, ...] = "exp", discount: str = "log2"
-) -> Decimal:
+def dcg(runs: Runs, labels: Ranked, k: Cutoff, gain: Gain = "exp", discount: str = "log2") -> Decimal:
     return gains(runs, k, lambda y: gain_of(y, gain), lambda rank: discount_at(rank, discount))
 
 
 def ndcg(
     runs: Runs,
     labels: Ranked,
-    k: int | None,
-    gain: str | tuple[float, ...] = "exp",
+    k: Cutoff,
+    gain: Gain = "exp",
     discount: str = "log2",
     ideal: str = "cutoff",
     short: str = "pad",
@@ -109,21 +107,21 @@ def ndcg(
     return dcg(runs, labels, k, gain, discount) / best
 
 
-def hits(runs: Runs, k: int | None, rel: Rel) -> Decimal:
+def hits(runs: Runs, k: Cutoff, rel: Rel) -> Decimal:
     return gains(runs, k, lambda y: Decimal(is_relevant(y, rel)), one)
 
 
-def precision(runs: Runs, labels: Ranked, k: int | None, rel: Rel = None, short: str = "pad") -> Decimal:
+def precision(runs: Runs, labels: Ranked, k: Cutoff, rel: Rel = None, short: str = "pad") -> Decimal:
     n = sum(map(len, runs))
     divisor = n if k is None else k if short == "pad" else min(k, n)
     return hits(runs, k, rel) / divisor if divisor else Decimal(0)
 
 
-def recall(runs: Runs, labels: Ranked, k: int | None, rel: Rel = None) -> Decimal:
+def recall(runs: Runs, labels: Ranked, k: Cutoff, rel: Rel = None) -> Decimal:
     return share(hits(runs, k, rel), count(labels, rel))
 
 
-def f1(runs: Runs, labels: Ranked, k: int | None, rel: Rel = None) -> Decimal:
+def f1(runs: Runs, labels: Ranked, k: Cutoff, rel: Rel = None) -> Decimal:
     relevant = count(labels, rel)
     return 2 * share(hits(runs, k, rel), relevant) * relevant / (relevant + (sum(map(len, runs)) if k is None else k))
 
@@ -140,7 +138,7 @@ def r_precision(runs: Runs, labels: Ranked, k: None, rel: Rel = None) -> Decimal
 def rbp(
     runs: Runs,
     labels: Ranked,
-    k: int | None,
+    k: Cutoff,
     rel: Rel = None,
     p: float = 0.8,
     graded: str | None = None,
@@ -156,7 +154,7 @@ def arp(runs: Runs, labels: Ranked, k: None) -> Decimal:
     return share(gains(runs, None, Decimal, Decimal), cg(runs, labels, None))
 
 
-def mean_of(runs: Runs, labels: Ranked, k: int | None) -> Decimal:
+def mean_of(runs: Runs, labels: Ranked, k: Cutoff) -> Decimal:
     n = sum(map(len, runs))
     return share(cg(runs, labels, k), n if k is None else min(k, n))
 
@@ -165,7 +163,7 @@ def mean_of(runs: Runs, labels: Ranked, k: int | None) -> Decimal:
 
 
 def precisions(
-    runs: Runs, k: int | None, value: Callable[[float], Decimal], divisor: Callable[[int], Decimal | int]
+    runs: Runs, k: Cutoff, value: Callable[[float], Decimal], divisor: Callable[[int], Decimal | int]
 ) -> Decimal:
     """Return the sum of (value of the documents so far) / divisor(rank) at the ranks with a value.
 
@@ -183,7 +181,7 @@ def precisions(
     return total
 
 
-def average_precision(runs: Runs, labels: Ranked, k: int | None, rel: Rel = None, denominator: str = "min") -> Decimal:
+def average_precision(runs: Runs, labels: Ranked, k: Cutoff, rel: Rel = None, denominator: str = "min") -> Decimal:
     relevant = count(labels, rel)
     if not relevant:
         return Decimal("nan")
@@ -194,7 +192,7 @@ def average_precision(runs: Runs, labels: Ranked, k: int | None, rel: Rel = None
     return precisions(runs, k, lambda y: Decimal(is_relevant(y, rel)), int) / divisor
 
 
-def _precisions_per_hit(runs: Runs, k: int | None, rel: Rel) -> Decimal:
+def _precisions_per_hit(runs: Runs, k: Cutoff, rel: Rel) -> Decimal:
     """Return the mean of the precisions at the hits, by their number in the tie at the cutoff, which alone is random."""
     total, n_hits = Decimal(0), 0
     for above, run, t in placed(runs, k):
@@ -223,12 +221,7 @@ def drawings(m: int, r: int, t: int) -> dict[int, Decimal]:
 
 
 def q_measure(
-    runs: Runs,
-    labels: Ranked,
-    k: int | None,
-    rel: Rel = None,
-    gain: str | tuple[float, ...] = "linear",
-    beta: float = 1,
+    runs: Runs, labels: Ranked, k: Cutoff, rel: Rel = None, gain: Gain = "linear", beta: float = 1
 ) -> Decimal:
     def value(y: float) -> Decimal:
         return 1 + Decimal(beta) * gain_of(y, gain) if is_relevant(y, rel) else Decimal(0)
@@ -244,7 +237,7 @@ def q_measure(
 # -- cascades ----------------------------------------------------------------------------------------------------------
 
 
-def cascade(runs: Runs, k: int | None, stop: Callable[[float], Decimal], weight: Callable[[int], Decimal]) -> Decimal:
+def cascade(runs: Runs, k: Cutoff, stop: Callable[[float], Decimal], weight: Callable[[int], Decimal]) -> Decimal:
     """Return the sum of P(the user stops at a rank) x weight(rank)."""
     total, reach = Decimal(0), Decimal(1)
     for above, run, n_within in placed(runs, k):
@@ -305,24 +298,19 @@ def _coefficients(x: dict[Decimal, int], depth: int) -> list[Decimal]:
     return e
 
 
-def probability(y: float, highest: Decimal, p: str | tuple[float, ...]) -> Decimal:
+def probability(y: float, highest: Decimal, p: Gain) -> Decimal:
     if isinstance(p, tuple):
         return Decimal(p[int(y)])
     return Decimal(y) if p == "label" else (2 ** Decimal(y) - 1) / 2**highest
 
 
-def err(runs: Runs, labels: Ranked, k: int | None, max_grade: float | str = 4, p: str = "exp") -> Decimal:
+def err(runs: Runs, labels: Ranked, k: Cutoff, max_grade: float | str = 4, p: str = "exp") -> Decimal:
     highest = Decimal(max(labels) if max_grade == "query" else max_grade)
     return cascade(runs, k, lambda y: probability(y, highest, p), lambda rank: 1 / Decimal(rank))
 
 
 def pfound(
-    runs: Runs,
-    labels: Ranked,
-    k: int | None,
-    p_break: float = 0.15,
-    p_rel: str | tuple[float, ...] = "label",
-    max_grade: float | str = 4,
+    runs: Runs, labels: Ranked, k: Cutoff, p_break: float = 0.15, p_rel: Gain = "label", max_grade: float | str = 4
 ) -> Decimal:
     highest = Decimal(max(labels) if max_grade == "query" else max_grade)
     table = (0, 0.07, 0.14, 0.41, 0.61) if p_rel == "yandex" else p_rel
@@ -332,7 +320,7 @@ def pfound(
     )
 
 
-def reciprocal_rank(runs: Runs, labels: Ranked, k: int | None, rel: Rel = None) -> Decimal:
+def reciprocal_rank(runs: Runs, labels: Ranked, k: Cutoff, rel: Rel = None) -> Decimal:
     """The first of r relevant documents is at the j-th of m ranks with probability C(m-j, r-1) / C(m, r)."""
     if not count(labels, rel):
         return Decimal("nan")
@@ -348,7 +336,7 @@ def reciprocal_rank(runs: Runs, labels: Ranked, k: int | None, rel: Rel = None) 
     return Decimal(0)
 
 
-def hit(runs: Runs, labels: Ranked, k: int | None, rel: Rel = None) -> Decimal:
+def hit(runs: Runs, labels: Ranked, k: Cutoff, rel: Rel = None) -> Decimal:
     for _, run, t in placed(runs, k):
         m, r = len(run), count(run, rel)
         if r:
@@ -377,12 +365,7 @@ def bpref(runs: Runs, labels: Ranked, k: None, rel: Rel = None) -> Decimal:
 
 
 def iprec(
-    runs: Runs,
-    labels: Ranked,
-    k: None,
-    rel: Rel = None,
-    recall: float | tuple[float, ...] = tuple(i / 10 for i in range(11)),
-    rounding: str = "up",
+    runs: Runs, labels: Ranked, k: None, rel: Rel = None, recall: Recall = ELEVEN_LEVELS, rounding: str = "up"
 ) -> Decimal:
     """Count orders rank by rank, for each value that the highest precision may have."""
     relevant = count(labels, rel)
@@ -519,7 +502,7 @@ def value(
     labels: Sequence[float],
     scores: Sequence[float],
     *,
-    k: int | None = None,
+    k: Cutoff = None,
     ties: str = "mean",
     retrieved: Sequence[bool] | None = None,
     column: Sequence[float] | None = None,

@@ -12,9 +12,13 @@ from fractions import Fraction
 
 Ranked = Sequence[float]  # grades in ranked order
 Rel = float | str | None
+Gain = str | tuple[float, ...]  # also of probabilities
+Cutoff = int | None
+Recall = float | tuple[float, ...]
+ELEVEN_LEVELS = tuple(i / 10 for i in range(11))
 
 
-def gain_of(grade: float, gain: str | tuple[float, ...] = "exp") -> float:
+def gain_of(grade: float, gain: Gain = "exp") -> float:
     if isinstance(gain, tuple):
         return gain[int(grade)]
     return 2.0**grade - 1 if gain == "exp" else grade
@@ -30,7 +34,7 @@ def count(grades: Ranked, rel: Rel) -> int:
     return sum(is_relevant(y, rel) for y in grades)
 
 
-def cg(ranked: Ranked, labels: Ranked, k: int | None) -> float:
+def cg(ranked: Ranked, labels: Ranked, k: Cutoff) -> float:
     return math.fsum(ranked[:k])
 
 
@@ -40,17 +44,15 @@ def discount_at(rank: int, discount: str = "log2") -> float:
     return 1 / rank if discount == "position" else 1 / math.log2(rank + 1)
 
 
-def dcg(
-    ranked: Ranked, labels: Ranked, k: int | None, gain: str | tuple[float, ...] = "exp", discount: str = "log2"
-) -> float:
+def dcg(ranked: Ranked, labels: Ranked, k: Cutoff, gain: Gain = "exp", discount: str = "log2") -> float:
     return math.fsum(gain_of(y, gain) * discount_at(i, discount) for i, y in enumerate(ranked[:k], start=1))
 
 
 def ndcg(
     ranked: Ranked,
     labels: Ranked,
-    k: int | None,
-    gain: str | tuple[float, ...] = "exp",
+    k: Cutoff,
+    gain: Gain = "exp",
     discount: str = "log2",
     ideal: str = "cutoff",
     short: str = "pad",
@@ -69,22 +71,22 @@ def ndcg(
     return dcg(ranked, labels, k, gain, discount) / best_dcg
 
 
-def precision(ranked: Ranked, labels: Ranked, k: int | None, rel: Rel = None, short: str = "pad") -> float:
+def precision(ranked: Ranked, labels: Ranked, k: Cutoff, rel: Rel = None, short: str = "pad") -> float:
     divisor = len(ranked) if k is None else k if short == "pad" else min(k, len(ranked))
     return count(ranked[:k], rel) / divisor if divisor else 0.0
 
 
-def recall(ranked: Ranked, labels: Ranked, k: int | None, rel: Rel = None) -> float:
+def recall(ranked: Ranked, labels: Ranked, k: Cutoff, rel: Rel = None) -> float:
     relevant = count(labels, rel)
     return count(ranked[:k], rel) / relevant if relevant else math.nan
 
 
-def f1(ranked: Ranked, labels: Ranked, k: int | None, rel: Rel = None) -> float:
+def f1(ranked: Ranked, labels: Ranked, k: Cutoff, rel: Rel = None) -> float:
     p, r = precision(ranked, labels, k, rel), recall(ranked, labels, k, rel)
     return 0.0 if p == r == 0 else 2 * p * r / (p + r)
 
 
-def hit(ranked: Ranked, labels: Ranked, k: int | None, rel: Rel = None) -> float:
+def hit(ranked: Ranked, labels: Ranked, k: Cutoff, rel: Rel = None) -> float:
     return float(count(ranked[:k], rel) > 0)
 
 
@@ -93,9 +95,7 @@ def r_precision(ranked: Ranked, labels: Ranked, k: None, rel: Rel = None) -> flo
     return count(ranked[:relevant], rel) / relevant if relevant else math.nan
 
 
-def average_precision(
-    ranked: Ranked, labels: Ranked, k: int | None, rel: Rel = None, denominator: str = "min"
-) -> float:
+def average_precision(ranked: Ranked, labels: Ranked, k: Cutoff, rel: Rel = None, denominator: str = "min") -> float:
     relevant = count(labels, rel)
     if not relevant:
         return math.nan
@@ -130,12 +130,7 @@ def bpref(ranked: Ranked, labels: Ranked, k: None, rel: Rel = None) -> float:
 
 
 def iprec(
-    ranked: Ranked,
-    labels: Ranked,
-    k: None,
-    rel: Rel = None,
-    recall: float | tuple[float, ...] = tuple(i / 10 for i in range(11)),
-    rounding: str = "up",
+    ranked: Ranked, labels: Ranked, k: None, rel: Rel = None, recall: Recall = ELEVEN_LEVELS, rounding: str = "up"
 ) -> float:
     relevant = count(labels, rel)
     if not relevant:
@@ -155,12 +150,7 @@ def iprec(
 
 
 def q_measure(
-    ranked: Ranked,
-    labels: Ranked,
-    k: int | None,
-    rel: Rel = None,
-    gain: str | tuple[float, ...] = "linear",
-    beta: float = 1,
+    ranked: Ranked, labels: Ranked, k: Cutoff, rel: Rel = None, gain: Gain = "linear", beta: float = 1
 ) -> float:
     def cumulative_gain(shown: Ranked) -> float:
         return math.fsum(gain_of(y, gain) for y in shown if is_relevant(y, rel))
@@ -177,13 +167,13 @@ def q_measure(
     return total / (relevant if k is None else min(relevant, k))
 
 
-def reciprocal_rank(ranked: Ranked, labels: Ranked, k: int | None, rel: Rel = None) -> float:
+def reciprocal_rank(ranked: Ranked, labels: Ranked, k: Cutoff, rel: Rel = None) -> float:
     if not count(labels, rel):
         return math.nan
     return next((1 / i for i, y in enumerate(ranked[:k], start=1) if is_relevant(y, rel)), 0.0)
 
 
-def err(ranked: Ranked, labels: Ranked, k: int | None, max_grade: float | str = 4, p: str = "exp") -> float:
+def err(ranked: Ranked, labels: Ranked, k: Cutoff, max_grade: float | str = 4, p: str = "exp") -> float:
     max_grade = max(labels) if max_grade == "query" else float(max_grade)
     total, arrives = 0.0, 1.0
     for i, y in enumerate(ranked[:k], start=1):
@@ -196,7 +186,7 @@ def err(ranked: Ranked, labels: Ranked, k: int | None, max_grade: float | str = 
 def rbp(
     ranked: Ranked,
     labels: Ranked,
-    k: int | None,
+    k: Cutoff,
     rel: Rel = None,
     p: float = 0.8,
     graded: str | None = None,
@@ -210,12 +200,7 @@ def rbp(
 
 
 def pfound(
-    ranked: Ranked,
-    labels: Ranked,
-    k: int | None,
-    p_break: float = 0.15,
-    p_rel: str | tuple[float, ...] = "label",
-    max_grade: float | str = 4,
+    ranked: Ranked, labels: Ranked, k: Cutoff, p_break: float = 0.15, p_rel: Gain = "label", max_grade: float | str = 4
 ) -> float:
     max_grade = max(labels) if max_grade == "query" else float(max_grade)
     total, looks = 0.0, 1.0
@@ -236,12 +221,12 @@ def arp(ranked: Ranked, labels: Ranked, k: None) -> float:
     return math.fsum(i * y for i, y in enumerate(ranked, start=1)) / total if total else math.nan
 
 
-def mean_of(ranked: Ranked, labels: Ranked, k: int | None) -> float:
+def mean_of(ranked: Ranked, labels: Ranked, k: Cutoff) -> float:
     shown = ranked[:k]
     return math.fsum(shown) / len(shown) if shown else math.nan
 
 
-def sum_of(ranked: Ranked, labels: Ranked, k: int | None) -> float:
+def sum_of(ranked: Ranked, labels: Ranked, k: Cutoff) -> float:
     return math.fsum(ranked[:k])
 
 
@@ -330,7 +315,7 @@ def value(
     labels: Sequence[float],
     scores: Sequence[float],
     *,
-    k: int | None = None,
+    k: Cutoff = None,
     ties: str = "mean",
     retrieved: Sequence[bool] | None = None,
     column: Sequence[float] | None = None,

@@ -26,11 +26,12 @@ class Data:
     def qid(self) -> np.ndarray:
         return np.repeat(np.arange(len(self.group)), self.group)
 
+    def rows(self) -> list[slice]:
+        """Return the rows of each query."""
+        return [slice(end - n, end) for end, n in zip(np.cumsum(self.group), self.group, strict=True)]
+
     def queries(self) -> list[tuple[list[float], list[float]]]:
-        ends = np.cumsum(self.group)
-        return [
-            (self.y[e - n : e].tolist(), self.score[e - n : e].tolist()) for e, n in zip(ends, self.group, strict=True)
-        ]
+        return [(self.y[rows].tolist(), self.score[rows].tolist()) for rows in self.rows()]
 
 
 LAST_BITS = st.sampled_from([1.0, np.nextafter(1.0, 2), np.nextafter(np.nextafter(1.0, 2), 2)])

@@ -63,6 +63,27 @@ class Entry:
         """Parameters of the function in `reference.py`."""
         return {name: value for name, value in self.parameters.items() if name != "column"}
 
+    def value(
+        self,
+        of: Any,
+        y: np.ndarray,
+        score: np.ndarray,
+        columns: dict[str, np.ndarray],
+        retrieved: np.ndarray,
+        **options: Any,
+    ) -> Any:
+        """Return the value of one query by `reference` or by `exact`, with a cutoff and a tie policy."""
+        return of.value(
+            self.reference,
+            self.labels(y).tolist(),
+            score.tolist(),
+            retrieved=retrieved.tolist(),
+            column=None if self.column is None else columns[self.column].astype(float).tolist(),
+            judged=columns["judged"].tolist() if self.reads_judged else None,
+            **self.formula(),
+            **options,
+        )
+
     def __str__(self) -> str:
         return f"{self.cls.__name__}{self.parameters or ''}{'' if None in self.cutoffs else '@'}"
 
@@ -102,7 +123,7 @@ TABLE = (
     Entry(MAP, "map", {"rel": 2}, **ONE),
     Entry(MAP, "map", {"rel": "binary"}, highest=1, **ONE),
     Entry(InterpolatedPrecision, "iprec", cutoffs=(), **ONE),
-    Entry(InterpolatedPrecision, "iprec", {"recall": 0.7, "rel": 2, "rounding": "nearest"}, cutoffs=(), **ONE),
+    Entry(InterpolatedPrecision, "iprec", {"recall": 0.5, "rel": 2, "rounding": "nearest"}, cutoffs=(), **ONE),
     Entry(InterpolatedPrecision, "iprec", {"recall": (0.0, 0.3, 0.5), "rounding": "truncated"}, cutoffs=(), **ONE),
     Entry(Bpref, "bpref", cutoffs=(), reads_judged=True, **ONE),
     Entry(Bpref, "bpref", {"rel": 2}, cutoffs=(), reads_judged=True, **ONE),
@@ -135,6 +156,6 @@ TABLE = (
     Entry(SumOf, "sum_of", {"column": "margin"}, column="margin"),
     Entry(PairAccuracy, "pair_accuracy", cutoffs=(), **ONE),
     Entry(PairAccuracy, "pair_accuracy", {"tied": 0, "average": "micro"}, cutoffs=()),
-    Entry(Kendall, "kendall", cutoffs=()),
-    Entry(Spearman, "spearman", cutoffs=()),
+    Entry(Kendall, "kendall", cutoffs=(), **ONE),
+    Entry(Spearman, "spearman", cutoffs=(), **ONE),
 )

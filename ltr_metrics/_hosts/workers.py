@@ -19,7 +19,7 @@ from ltr_metrics._rows.checks import AnyArray, BoolArray, FloatArray
 from ltr_metrics.errors import LtrError, LtrValueError, naming
 from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.evaluation.means import refuse_undefined_means
-from ltr_metrics.evaluation.parts import check_labels, check_without_warnings
+from ltr_metrics.evaluation.parts import check_labels
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.logs.training_log import PerQueryLog
 from ltr_metrics.metrics.requests import Request
@@ -46,7 +46,7 @@ class Workers(Protocol):
 
 
 @dataclass
-class Part:
+class WorkerData:
     """What one worker evaluates; without queries on a worker that has no rows."""
 
     queries: Queries | None = None
@@ -56,24 +56,24 @@ class Part:
 
 
 def mean_over_workers(
-    workers: Workers, plan: Plan, log: PerQueryLog | None, part_of_worker: Callable[[], Part]
+    workers: Workers, plan: Plan, log: PerQueryLog | None, data_of_worker: Callable[[], WorkerData]
 ) -> dict[str, float]:
     """Return the means over the queries of all workers, by their names in the log.
 
-    Whatever can fail on one worker only belongs into ``part_of_worker``: checks of what the host has passed, labels
+    Whatever can fail on one worker only belongs into ``data_of_worker``: checks of what the host has passed, labels
     and columns, names in use, the prediction. Lay out the queries there, and not before.
     """
     names = plan.request.names
-    part, result, error = Part(), None, None
+    part, result, error = WorkerData(), None, None
     try:
         if log is not None:
             raise LtrValueError(
                 "log= keeps what one process evaluates, and the data of this training are spread over workers. Leave "
                 "it out. After the training, ltr_metrics.evaluate has the values per query of any round."
             )
-        part = part_of_worker()
+        part = data_of_worker()
         if part.queries is not None:
-            check_without_warnings(part.queries, plan.request)
+            part.queries.give_no_warnings()
             result = plan.evaluate(part.queries, part.scores)
     except Exception as caught:  # of any kind: the other workers wait
         error = caught
@@ -117,7 +117,7 @@ def _sums(result: Evaluation | None, n_metrics: int) -> list[float]:
     return sums
 
 
-def _check_all_queries(workers: Workers, part: Part, request: Request) -> None:
+def _check_all_queries(workers: Workers, part: WorkerData, request: Request) -> None:
     """Check what no worker can check by itself: the grades of all labels, and that no query is cut."""
     mine, error = None, None
     try:

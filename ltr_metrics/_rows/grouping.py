@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,48 +13,17 @@ from ltr_metrics._rows.checks import (
     AnyArray,
     IntArray,
     as_numbers,
-    as_vector,
     pandas_index,
     refuse_different_indexes,
     refuse_other_index,
 )
-from ltr_metrics._rows.ids import are_missing, id_texts, positions_by_text, refuse_ids_of_one_text, spelling_hint
+from ltr_metrics._rows.id_columns import as_ids, codes_by_first_appearance, refuse_missing
+from ltr_metrics._rows.ids import id_texts, positions_by_text, refuse_ids_of_one_text, spelling_hint
 from ltr_metrics.errors import Argument, LtrTypeError, LtrValueError, one_line, warn
 
 # The ids of queries in order of first appearance; row numbers, query after query, or None if they are in this order
 # already; and the number of rows of each query.
 Grouping = tuple[AnyArray, IntArray | None, IntArray]
-
-
-def as_ids(values: Any, name: str, n_rows: int | None = None) -> AnyArray:
-    """Return one id per row as an array; refuse ids that an array or Python would merge."""
-    if isinstance(values, (list, tuple)) and not _are_plain(values):
-        ids = np.empty(len(values), dtype=object)  # np.asarray would turn 1 and "1" into one text, and tuples into rows
-        ids[:] = list(values)
-        values = ids
-    ids = as_vector(values, name, n_rows)
-    if ids.dtype.kind == "f":
-        _refuse_inexact_floats(ids, name)
-    return ids.astype(object) if ids.dtype.kind == "T" else ids
-
-
-def _are_plain(values: Sequence[Any]) -> bool:
-    """Whether NumPy keeps all values as they are: text, int64 or floats."""
-    types = set(map(type, values))
-    if types == {int}:
-        return bool(-(2**63) <= min(values) <= max(values) < 2**63)
-    return types in ({float}, {str})
-
-
-def _refuse_inexact_floats(ids: AnyArray, name: str) -> None:
-    is_inexact = (np.abs(ids) >= 2.0 ** (np.finfo(ids.dtype).nmant + 1)) & np.isfinite(ids)
-    if is_inexact.any():
-        row = int(is_inexact.argmax())
-        raise LtrValueError(
-            name,
-            f" must not hold {ids.dtype} ids as large as {ids[row]:.0f} at row {row}, because neighbouring ids are "
-            "then stored as one number. Keep ids as integers or text.",
-        )
 
 
 def _group_by_ids(ids: AnyArray) -> Grouping:
@@ -68,10 +36,10 @@ def _group_by_ids(ids: AnyArray) -> Grouping:
     run_size = np.diff(np.append(run_start, len(ids)))
     run_ids = ids[run_start]
     if run_ids.dtype.kind not in "iu":
-        _refuse_missing(run_ids, Argument("qid"), run_start)
+        refuse_missing(run_ids, Argument("qid"), run_start)
     elif (run_ids[1:] > run_ids[:-1]).all():  # ascending ids: each run is a query
         return run_ids, None, run_size
-    names, run_code = _codes_by_first_appearance(run_ids, Argument("qid"))
+    names, run_code = codes_by_first_appearance(run_ids, Argument("qid"))
     if run_ids.dtype.kind not in "iuU":  # different values of these kinds have different texts
         refuse_ids_of_one_text(names, Argument("qid"))
     if len(names) == len(run_start):
@@ -86,71 +54,8 @@ def _object_changes(ids: AnyArray) -> AnyArray:
     try:
         return np.fromiter(map(operator.ne, listed[1:], listed), dtype=np.bool_, count=max(0, len(listed) - 1))
     except (TypeError, ValueError):  # pandas' NA is neither equal nor unequal, and arrays are not ids
-        _refuse_missing(ids, Argument("qid"))
+        refuse_missing(ids, Argument("qid"))
         return np.ones(max(0, len(listed) - 1), dtype=np.bool_)
-
-
-def _refuse_missing(
-    ids: AnyArray, name: str, row_of: IntArray | None = None, *, what: str = "an id", unit: str = "row"
-) -> None:
-    missing = are_missing(ids)
-    if missing.any():
-        entry = int(missing.argmax())
-        row = entry if row_of is None else int(row_of[entry])
-        state = "blank" if isinstance(ids[entry], (str, bytes)) else "missing"
-        raise LtrValueError(
-            name,
-            f" must have {what} in every {unit}: it is {state} at {unit} {row}. Fill it in, or leave out the rows "
-            "without one.",
-        )
-
-
-def require_ids(values: Any, name: str, n_rows: int | None = None) -> AnyArray:
-    """Return one id per row as an array; a missing id is an error."""
-    ids = as_ids(values, name, n_rows)
-    _refuse_missing(ids, name)
-    return ids
-
-
-def label_codes(values: Any, name: str, ascending: list[Hashable] | None = None) -> tuple[AnyArray, IntArray]:
-    """Return the distinct labels and, for each entry, the position of its label among them.
-
-    The labels are in the order of ``ascending``, by default the order of an ordered categorical, or
-    in order of first appearance if there is neither.
-    """
-    labels = as_ids(values, name)
-    _refuse_missing(labels, name, what="a label", unit="entry")
-    distinct, code = _codes_by_first_appearance(labels, name)
-    refuse_ids_of_one_text(distinct, name)
-    ascending = ordered_categories(values) if ascending is None else ascending
-    if ascending is None:
-        return distinct, code
-    position = {label: at for at, label in enumerate(ascending)}
-    order = np.argsort([position[label] for label in distinct.tolist()])
-    return distinct[order], np.argsort(order)[code]
-
-
-def ordered_categories(values: Any) -> list[Hashable] | None:
-    """Return the ascending labels of an ordered pandas categorical, otherwise None."""
-    categorical = getattr(values, "cat", values)  # the attribute of a pandas Series that holds them
-    return list(categorical.categories) if getattr(categorical, "ordered", None) is True else None
-
-
-def _codes_by_first_appearance(ids: AnyArray, name: str) -> tuple[AnyArray, IntArray]:
-    """Return the distinct ids in order of first appearance, and the position of each entry's id."""
-    if ids.dtype == object:  # of any hashable type: a dict keeps 1 and "1" apart and remembers the order
-        try:
-            code = {value: at for at, value in enumerate(dict.fromkeys(ids.tolist()))}
-        except TypeError as error:
-            raise LtrTypeError(name, f" must be hashable: {error}.") from None
-        distinct = np.empty(len(code), dtype=object)
-        distinct[:] = list(code)
-        return distinct, np.fromiter(map(code.__getitem__, ids.tolist()), dtype=np.intp, count=len(ids))
-    distinct, first, inverse = np.unique(ids, return_index=True, return_inverse=True)
-    by_appearance = np.argsort(first)
-    position = np.empty(len(distinct), dtype=np.intp)
-    position[by_appearance] = np.arange(len(distinct))
-    return distinct[by_appearance], position[inverse]
 
 
 def _group_by_sizes(group: Any, n_rows: int) -> Grouping:
@@ -190,12 +95,6 @@ def _warn_of_order_by_size(group: Any, sizes: AnyArray) -> None:
             "in the order of the rows. Pass qid= (one id per row), or the sizes that ltr_metrics.qid_to_group(qid) "
             "returns. If this is the order of the rows, pass group.to_numpy()."
         )
-
-
-def as_document_ids(values: Any, n_rows: int) -> AnyArray:
-    """Return one document id per row as text; a missing id is an error."""
-    ids = require_ids(values, Argument("docid"), n_rows)
-    return ids.astype(str) if ids.dtype.kind in "iuU" else np.array(id_texts(ids))
 
 
 def qid_to_group(qid: Any) -> IntArray:

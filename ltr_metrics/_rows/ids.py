@@ -118,6 +118,15 @@ def positions_by_text(ids: AnyArray | Sequence[object], owner: str) -> dict[str,
     return position
 
 
+def positions_without_repetition(ids: AnyArray, *rule: str) -> dict[str, int]:
+    """Return the position of each id by its text; raise an error with the rule if an id is repeated."""
+    position: dict[str, int] = {}
+    for at, text in enumerate(id_texts(ids)):
+        if position.setdefault(text, at) != at:
+            raise LtrValueError(*rule, f": got {text!r} at {position[text]} and at {at}.")
+    return position
+
+
 def refuse_ids_of_one_text(ids: AnyArray, owner: str) -> None:
     """Refuse different ids with one text; an array of integers or of text cannot hold such ids."""
     if ids.dtype.kind in "SV" or (ids.dtype == object and set(map(type, ids.tolist())) not in ({str}, {int})):

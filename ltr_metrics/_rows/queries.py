@@ -23,7 +23,8 @@ from ltr_metrics._rows.checks import (
     named_columns,
     require_option,
 )
-from ltr_metrics._rows.grouping import GroupedRows, as_document_ids
+from ltr_metrics._rows.grouping import GroupedRows
+from ltr_metrics._rows.id_columns import as_document_ids
 from ltr_metrics._rows.ids import WORDS_FOR_MISSING
 from ltr_metrics._rows.per_query import (
     Labels,
@@ -34,6 +35,7 @@ from ltr_metrics._rows.per_query import (
     weights,
 )
 from ltr_metrics._rows.positions import Positions
+from ltr_metrics._rows.swapped import SWAPPED, Y_SCORE, Y_TRUE, look_like_scores, warn_if_grades
 from ltr_metrics._rows.words import Unjudged
 from ltr_metrics.errors import Argument, InPython, LtrTypeError, LtrValueError, one_line, warn
 
@@ -41,13 +43,9 @@ if TYPE_CHECKING:
     from typing_extensions import Self  # of typing from Python 3.11 on
 
 UNJUDGED: tuple[Unjudged, ...] = get_args(Unjudged)
-MIN_FRACTIONAL_LABELS = 8  # fewer distinct fractional labels may still be grades
-HIGHEST_USUAL_GRADE = 30  # of a grade scale; LightGBM's default gains end here, too
 MIN_QUERIES_OF_ONE = 20  # of fewer queries, all may have one document
 MIN_ROWS_OF_ONE_QUERY = 200  # fewer rows may be one query
 COUNTABLE_GRADES = 256  # integer grades below this are counted instead of sorted
-Y_TRUE, Y_SCORE = Argument("y_true"), Argument("y_score")
-SWAPPED = ("Did you swap ", Y_TRUE, " and ", Y_SCORE, "?", InPython(" Labels come first."))
 
 
 def with_padding_value(values: FloatArray) -> FloatArray:
@@ -113,6 +111,7 @@ class LabelledQueries(GroupedRows):
         self.cluster: IntArray | None = None if self.cluster_labels is None else self.cluster_labels[1]
 
         self.has_ids = qid is not None
+        self.warns_of_labels = True
         self.may_be_swapped = True  # until the first scores have been compared with the labels
         shared = (self.qid, self.sizes, self.n_documents, self.grades, self.grade_index, self.weight, self.cluster)
         for array in shared:
@@ -159,16 +158,13 @@ class LabelledQueries(GroupedRows):
 
     # -- grades ----------------------------------------------------------------------------------
 
-    def count_by_query(self, is_counted: BoolArray, *, ranked: bool = False) -> IntArray:
-        """Count the documents of each query, or those with a rank, whose grade has a flag."""
-        return self._count(is_counted.tobytes(), ranked and self.retrieved is not None)
+    def count_by_query(self, is_counted: BoolArray) -> IntArray:
+        """Count the documents of each query, ranked or not, whose grade has a flag."""
+        return self._count(is_counted.tobytes())
 
     @cached
-    def _count(self, flags: bytes, ranked: bool) -> IntArray:
-        is_counted = has_flag(self.grade_index, np.frombuffer(flags, dtype=np.bool_))
-        if ranked and self.retrieved is not None:
-            is_counted &= self.retrieved
-        count: IntArray = self.sum_by_query(is_counted)
+    def _count(self, flags: bytes) -> IntArray:
+        count: IntArray = self.sum_by_query(has_flag(self.grade_index, np.frombuffer(flags, dtype=np.bool_)))
         count.setflags(write=False)
         return count
 
@@ -177,10 +173,10 @@ class LabelledQueries(GroupedRows):
         values = with_padding_value(by_grade)[self.grade_index]
         return np.asarray(np.maximum.reduceat(values if self.order is None else values[self.order], self.starts))
 
-    def first_row_of_grade(self, grade: float) -> str:
-        """Return the name of the first row with a grade, for messages about this grade."""
-        index = int(np.searchsorted(self.grades, grade)) + 1
-        return self.where(int(np.flatnonzero(self.grade_index == index)[0]))
+    def first_of(self, flags: BoolArray) -> str:
+        """Return the lowest grade that has a flag and its first row, in words such as '5 at row 2 (query 1)'."""
+        index = int(flags.argmax())
+        return f"{self.grades[index]:g} at {self.where(int(np.flatnonzero(self.grade_index == index + 1)[0]))}"
 
     # -- scores of these rows --------------------------------------------------------------------
 
@@ -201,13 +197,8 @@ class LabelledQueries(GroupedRows):
         scores = as_numbers(y_score, Y_SCORE, self.n_rows)
         if self.may_be_swapped:
             self.may_be_swapped = False
-            if _look_like_scores(self.grades, self.n_rows) and _look_like_grades(scores, self.query_of_rows()):
-                warn(
-                    f"The labels have {len(self.grades):,} different values in {self.n_rows:,} rows, like scores, and "
-                    f"the scores are only whole numbers from 0 to {scores.max():g}, like grades. ",
-                    *SWAPPED,
-                    " If you did not swap them, ignore this warning.",
-                )
+            if look_like_scores(self.grades, self.n_rows):
+                warn_if_grades(self.grades, scores, self.query_of_rows())
         return scores
 
     @cached
@@ -245,6 +236,10 @@ class LabelledQueries(GroupedRows):
                 ),
             )
 
+    def give_no_warnings(self) -> None:
+        """Give no warnings of labels and scores: these are a part of the queries, too small to tell."""
+        self.warns_of_labels = self.may_be_swapped = False
+
     def refuse_nan_scores(self, scores: AnyArray, name: str = Y_SCORE) -> None:
         """Raise an error if the score of a ranked row is NaN; ``name`` is what messages call the scores."""
         is_nan = np.isnan(scores) if self.retrieved is None else np.isnan(scores) & self.retrieved
@@ -269,7 +264,7 @@ class LabelledQueries(GroupedRows):
             self._refuse_rows((Y_TRUE, " must be finite"), labels, ~np.isfinite(labels), *remedy)
         if labels.min() < 0:
             remedy = ("Shift the grades so that the lowest is 0.",)
-            if _look_like_scores(np.unique(labels), len(labels)):
+            if look_like_scores(np.unique(labels), len(labels)):
                 remedy = "Labels like these are scores. ", *SWAPPED
             self._refuse_rows((Y_TRUE, " must not be negative"), labels, labels < 0, *remedy)
         return labels
@@ -315,25 +310,6 @@ class LabelledQueries(GroupedRows):
         is_read = np.True_ if self.retrieved is None else self.retrieved
         self._refuse_rows((what, " must be finite"), column, ~np.isfinite(column) & is_read)
         return np.where(is_read, column, 0.0)
-
-
-def _look_like_scores(grades: FloatArray, n_rows: int) -> bool:
-    """Whether at least eight fractional labels, more than half as many as rows, rule out grades."""
-    if 2 * len(grades) <= n_rows:
-        return False
-    n_fractional = int(np.count_nonzero(grades != np.floor(grades)))
-    return n_fractional >= MIN_FRACTIONAL_LABELS and 2 * n_fractional > n_rows
-
-
-def _look_like_grades(scores: AnyArray, query: IntArray) -> bool:
-    """Whether scores are whole numbers from 0 to a usual highest grade, with repeated values.
-
-    At least a quarter must repeat another score of their query. This excludes ranks, which are
-    whole numbers, too.
-    """
-    if not (scores.min() == 0 < scores.max() <= HIGHEST_USUAL_GRADE and (scores == np.floor(scores)).all()):
-        return False
-    return 4 * len(np.unique(query * (HIGHEST_USUAL_GRADE + 1) + scores)) <= 3 * len(scores)
 
 
 def _distinct_grades(labels: AnyArray) -> tuple[FloatArray, AnyArray]:

@@ -28,7 +28,7 @@ Test = Literal["randomization", "t", "wilcoxon"]
 Correction = Literal["holm", "bonferroni", "bh", "none"]
 CorrectionOver = Literal["models", "all"]
 QueriesOfComparison = Literal["same", "common"]
-Interval = Literal["wider", "bca", "t"]
+IntervalMethod = Literal["wider", "bca", "t"]
 FamilyOfGate = Literal["candidates", "one"]
 
 # -- trainings and searches

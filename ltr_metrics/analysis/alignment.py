@@ -18,8 +18,8 @@ from ltr_metrics._rows.checks import (
 )
 from ltr_metrics._rows.grouping import GroupedRows
 from ltr_metrics._rows.ids import positions_by_text, spelling_hint
+from ltr_metrics._rows.json_values import json_ids
 from ltr_metrics._rows.per_query import cluster_of_queries, segmentations, warn_of_words_for_missing, weights
-from ltr_metrics._rows.plain import plain_ids
 from ltr_metrics._rows.positions import Positions
 from ltr_metrics._rows.words import QueriesOfComparison
 from ltr_metrics.errors import Argument, LtrKeyError, LtrTypeError, LtrValueError, did_you_mean, naming
@@ -291,8 +291,8 @@ def _require_same(who: str, option: str, value: object, expected: object, note: 
 def _positions(who: str, run: Evaluation, reference: Evaluation) -> IntArray:
     """Return the positions in a run of the reference's queries, whatever type their ids have."""
     positions, expected = positions_by_text(run.qid, who), positions_by_text(reference.qid, "Another model")
-    missing = [reference.plain_qid[at] for text, at in expected.items() if text not in positions]
-    extra = [run.plain_qid[at] for text, at in positions.items() if text not in expected]
+    missing = [reference.json_qid[at] for text, at in expected.items() if text not in positions]
+    extra = [run.json_qid[at] for text, at in positions.items() if text not in expected]
     if missing or extra:
         parts = [f"lacks {_some(missing)}"] * bool(missing) + [f"has {_some(extra)} in addition"] * bool(extra)
         common = ", or compare those that all have: ", Argument("queries", "common")
@@ -320,7 +320,7 @@ def _refuse_other_data(who: str, run: Evaluation, reference: Evaluation) -> None
         common = () if is_other.all() else (", or leave these queries out: ", Argument("queries", "common"))
         raise LtrValueError(
             f"{who} has different data from the other models: the judged documents or their grades differ in "
-            f"{_some(plain_ids(reference.qid[is_other]))} (query {reference.plain_qid[at]!r} has {counts} here, and "
+            f"{_some(json_ids(reference.qid[is_other]))} (query {reference.json_qid[at]!r} has {counts} here, and "
             f"{expected_counts} in the other models). Evaluate all models on the same data, with the same options",
             *common,
             ".",

@@ -9,13 +9,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ltr_metrics._rows.plain import DataFrame, to_dataframe
+from ltr_metrics._rows.json_values import DataFrame, to_dataframe
 from ltr_metrics._rows.words import ConventionName, NoRelevant, TiePolicy
 from ltr_metrics.analysis.audit import has_ties
 from ltr_metrics.errors import Argument, LtrValueError, one_line
 from ltr_metrics.evaluation.evaluate import Queries, queries_from
 from ltr_metrics.evaluation.result import Evaluation
-from ltr_metrics.evaluation.tables import Part, Result, Table
+from ltr_metrics.evaluation.tables import Result, Table, TableOrText
 from ltr_metrics.metrics.base import Metric, spell
 from ltr_metrics.metrics.conventions import Convention
 from ltr_metrics.metrics.names import require_one_metric
@@ -123,7 +123,7 @@ class Explanation(Result):
         return to_dataframe(self._rows(), columns=["field", "a", "b", "toggle", "part"])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain numbers and strings, ready for JSON.
+        """Return numbers and text, ready for JSON.
 
         Returns
         -------
@@ -134,7 +134,7 @@ class Explanation(Result):
         own = {"difference": self.difference, "fields": fields}
         return super().to_dict() | own | {"sentence": self.sentence, "skill_sentence": self.skill_sentence}
 
-    def printed_parts(self) -> list[Part]:
+    def printed(self) -> list[TableOrText]:
         """Return the sentence, a small table, and what is left after the correction for chance."""
         rows = [row | {name: _format_change(row[name]) for name in ("toggle", "part")} for row in self._rows()]
         values = {"a": f"{self.value_a:.4f}", "b": f"{self.value_b:.4f}"}

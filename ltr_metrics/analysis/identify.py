@@ -13,13 +13,13 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 
 from ltr_metrics._rows.cache import once
-from ltr_metrics._rows.plain import DataFrame, to_dataframe
+from ltr_metrics._rows.json_values import DataFrame, to_dataframe
 from ltr_metrics._rows.words import TiePolicy
 from ltr_metrics.analysis.audit import has_ties
 from ltr_metrics.analysis.explain import Reading, format_choice, means_of, skill_of_reading
 from ltr_metrics.errors import Argument, LtrError, LtrValueError, LtrWarning, naming
 from ltr_metrics.evaluation.evaluate import Queries, queries_from
-from ltr_metrics.evaluation.tables import Part, Result, Table
+from ltr_metrics.evaluation.tables import Result, Table, TableOrText
 from ltr_metrics.metrics.base import is_number
 from ltr_metrics.metrics.conventions import CONVENTIONS, Convention
 from ltr_metrics.metrics.names import require_one_metric
@@ -151,7 +151,7 @@ class Identification(Result):
         return to_dataframe(self._rows())
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain numbers and strings, ready for JSON.
+        """Return numbers and text, ready for JSON.
 
         Returns
         -------
@@ -175,7 +175,7 @@ class Identification(Result):
             for one in self.candidates
         ]
 
-    def printed_parts(self) -> list[Part]:
+    def printed(self) -> list[TableOrText]:
         """Return the sentence, a table of the first candidates, and the refused conventions."""
         rows = self._rows()[: max(PRINTED_ROWS, len(self.matches))]
         for row in rows:

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from ltr_metrics._rows.checks import FloatArray, IntArray
-from ltr_metrics._rows.plain import DataFrame, to_dataframe
+from ltr_metrics._rows.json_values import DataFrame, to_dataframe
 from ltr_metrics.analysis import inference
 from ltr_metrics.analysis.inference import Sample
 from ltr_metrics.analysis.settings import INTERVALS, Settings, intervals_of
@@ -19,7 +19,7 @@ from ltr_metrics.evaluation.change import gain_of
 from ltr_metrics.evaluation.ranges import ends_within, range_of
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.evaluation.rounding import difference_of
-from ltr_metrics.evaluation.tables import Part, Plain, Result, Table
+from ltr_metrics.evaluation.tables import Record, Result, Table, TableOrText
 from ltr_metrics.metrics.base import Metric
 
 TABLE = {  # what is printed
@@ -35,7 +35,7 @@ TABLE = {  # what is printed
 
 
 @dataclass(frozen=True)
-class Standing(Plain):
+class Standing(Record):
     """One model in the leaderboard of one metric.
 
     Attributes
@@ -141,7 +141,7 @@ class Leaderboard(Result):
     ((3, 11), ['rows', 'settings'])
     """
 
-    PLAIN: ClassVar[tuple[str, ...]] = ("rows", "settings")
+    IN_DICT: ClassVar[tuple[str, ...]] = ("rows", "settings")
     rows: tuple[Standing, ...]
     settings: Settings
     asked: Mapping[str, str] = field(default_factory=dict)
@@ -167,7 +167,7 @@ class Leaderboard(Result):
         """
         return to_dataframe([vars(row) for row in self.rows])
 
-    def printed_parts(self) -> list[Part]:
+    def printed(self) -> list[TableOrText]:
         """Return a table with a line per metric and model, and a note on the columns."""
         settings = self.settings
         note = (

@@ -19,7 +19,7 @@ from ltr_metrics._rows.checks import (
     require_count,
     require_fraction,
 )
-from ltr_metrics._rows.plain import DataFrame, to_dataframe
+from ltr_metrics._rows.json_values import DataFrame, to_dataframe
 from ltr_metrics._rows.queries import LabelledQueries
 from ltr_metrics.evaluation.evaluate import queries_from
 from ltr_metrics.evaluation.means import mean
@@ -125,7 +125,7 @@ class Churn(Result):
     ([7, 8], 2)
     """
 
-    PLAIN = (
+    IN_DICT = (
         *("k", "p", "n_queries", "n_undefined", "n_tied_queries", "n_tied_at_cutoff", "mean", "qid", "weight"),
         "per_query",
     )
@@ -185,7 +185,7 @@ class Churn(Result):
         """
         return to_dataframe({"qid": self.qid, **self.per_query})
 
-    def printed_parts(self) -> list[Table]:
+    def printed(self) -> list[Table]:
         """Return a table of the means."""
         labels = {name: f"rbo(p={self.p:g})" if name == "rbo" else f"{name}@{self.k}" for name in MEASURES}
         counts = {"queries": self.n_queries - self.n_undefined, "left_out": self.n_undefined}
@@ -367,7 +367,7 @@ class RankChanges(Result):
     ([1.0, 2.0], 1)
     """
 
-    PLAIN = ("k", "moves", "by_grade", "row", "qid", "docid", "grade", "rank_a", "rank_b", "change")
+    IN_DICT = ("k", "moves", "by_grade", "row", "qid", "docid", "grade", "rank_a", "rank_b", "change")
 
     row: IntArray
     qid: AnyArray
@@ -411,7 +411,7 @@ class RankChanges(Result):
         names = ("qid", *["docid"] * (self.docid is not None), "row", "grade", "rank_a", "rank_b", "change")
         return to_dataframe({name: getattr(self, name) for name in names})
 
-    def printed_parts(self) -> list[Table]:
+    def printed(self) -> list[Table]:
         """Return a table with a row for each grade."""
         columns = {
             "grade": "{grade}",

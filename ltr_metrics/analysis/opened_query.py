@@ -10,12 +10,12 @@ import numpy as np
 
 from ltr_metrics._rows.checks import AnyArray, IntArray, require_count
 from ltr_metrics._rows.ids import id_text, positions_by_text
-from ltr_metrics._rows.plain import DataFrame, PlainId, plain_id, to_dataframe
+from ltr_metrics._rows.json_values import DataFrame, JsonId, json_id, to_dataframe
 from ltr_metrics._rows.positions import Positions
 from ltr_metrics._rows.queries import LabelledQueries
 from ltr_metrics.errors import LtrKeyError, LtrValueError
 from ltr_metrics.evaluation.result import Evaluation, query_positions
-from ltr_metrics.evaluation.tables import CELLS, Part, Result, Table
+from ltr_metrics.evaluation.tables import CELLS, Result, Table, TableOrText
 
 MAX_COLUMNS = 6  # of the data; more are features of a model, which nobody reads beside a document
 
@@ -44,7 +44,7 @@ class RankedDocument(NamedTuple):
     """
 
     rank: int
-    document: PlainId
+    document: JsonId
     grade: float | None
     score: float
     is_tied: bool
@@ -117,7 +117,7 @@ class OpenedQuery(Result):
     ((4, 7), ['baseline', 'k', 'n_documents'])
     """
 
-    qid: PlainId
+    qid: JsonId
     k: int
     n_documents: int
     n_relevant: int
@@ -148,7 +148,7 @@ class OpenedQuery(Result):
             ]
         )
 
-    def printed_parts(self) -> list[Part]:
+    def printed(self) -> list[TableOrText]:
         """Return a table of the values, and one of the documents for each model."""
         title = f"query {self.qid}: {self.n_documents:,} documents, {self.n_relevant:,} of them relevant"
         values = [
@@ -202,7 +202,7 @@ class Documents:
         """Open queries, given by their ids, under models of which the first one is the baseline."""
         first = next(iter(evaluations.values()))
         k, positions = require_count("k", k), query_positions(first, qids).tolist()
-        texts = [id_text(first.plain_qid[i]) for i in positions]
+        texts = [id_text(first.json_qid[i]) for i in positions]
         if self.opened is not None:
             return [self._kept(text, k) for text in texts]
         missing = [name for name in evaluations if name not in self.ranked]
@@ -249,7 +249,7 @@ def _opened(
     }
     first = next(iter(evaluations.values()))
     return OpenedQuery(
-        qid=first.plain_qid[i],
+        qid=first.json_qid[i],
         k=k,
         n_documents=int(first.n_documents[i]),
         n_relevant=int(first.n_relevant[i]),
@@ -280,10 +280,10 @@ def _order(rows: RankedRows, i: int) -> IntArray:
     return np.asarray(of_query[np.argsort(-scores[of_query].astype(np.float64), kind="stable")])
 
 
-def _documents(queries: LabelledQueries, rows: IntArray, has_ids: bool) -> list[PlainId]:
+def _documents(queries: LabelledQueries, rows: IntArray, has_ids: bool) -> list[JsonId]:
     if not has_ids or queries.docid is None:
         return [int(row) for row in rows]
-    return list(map(plain_id, queries.docid[rows].tolist()))
+    return list(map(json_id, queries.docid[rows].tolist()))
 
 
 def _columns(ranked: Mapping[str, RankedRows], rows: IntArray) -> dict[str, AnyArray]:
@@ -299,8 +299,8 @@ def _columns(ranked: Mapping[str, RankedRows], rows: IntArray) -> dict[str, AnyA
 def _ranking(
     ranked: RankedRows,
     rows: IntArray,
-    documents: Sequence[PlainId],
-    ranks: Mapping[str, Mapping[PlainId, int]],
+    documents: Sequence[JsonId],
+    ranks: Mapping[str, Mapping[JsonId, int]],
     columns: Mapping[str, AnyArray],
 ) -> list[RankedDocument]:
     """Return the first documents of a ranking, whose rows are in their order."""

@@ -15,7 +15,7 @@ from ltr_metrics.evaluation.means import mean
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.evaluation.rounding import difference_of
 from ltr_metrics.evaluation.skill import skill_of
-from ltr_metrics.evaluation.tables import Part, Table
+from ltr_metrics.evaluation.tables import Table, TableOrText
 
 SKILL_COLUMNS = ["skill", "baseline_skill", "skill_difference", "skill_ci_low", "skill_ci_high"]
 TABLE = {
@@ -65,7 +65,7 @@ def _column(result: Evaluation, metric: str, both: BoolArray) -> FloatArray:
     return skill_of(value, chance, ideal, result.weight)
 
 
-def table_of_skill(rows: Iterable[Any], evaluations: Mapping[str, Evaluation]) -> list[Part]:
+def table_of_skill(rows: Iterable[Any], evaluations: Mapping[str, Evaluation]) -> list[TableOrText]:
     """Return a table of the skill of each model, and the notes on it."""
     of_models = [(vars(row), evaluations[row.model], row.metric) for row in rows]
     cells = [row | {"chance": one.chance[metric], "ideal": one.ideal[metric]} for row, one, metric in of_models]

@@ -20,15 +20,15 @@ def _as_text(audits: list[Audit]) -> str:
 
 def _as_json(audits: list[Audit]) -> str:
     """Return the audit; runs with different documents have the facts of their own data."""
-    plain = audits[0].to_dict()
+    values = audits[0].to_dict()
     if len(audits) > 1:
         models = {
             name: {"data": audit.data.to_dict()} | model
             for audit in audits
             for name, model in audit.to_dict()["models"].items()
         }
-        plain |= {"data": None, "models": models}
-    return in_json(plain)
+        values |= {"data": None, "models": models}
+    return in_json(values)
 
 
 RENDERERS: dict[str, Callable[[list[Audit]], str]] = {"text": _as_text, "json": _as_json}

@@ -29,8 +29,8 @@ DATA_OPTIONS = ("qid", "label", "docid", "weight", "cluster", "qrels", "topics",
 
 
 def _as_json(comparison: Comparison, origins: Mapping[str, str], result: GateResult | None) -> str:
-    plain = {"origins": dict(origins), **comparison.to_dict(), "gate": None if result is None else result.to_dict()}
-    return in_json(plain)
+    values = {"origins": dict(origins), **comparison.to_dict(), "gate": None if result is None else result.to_dict()}
+    return in_json(values)
 
 
 def _as_csv(comparison: Comparison) -> str:
@@ -48,7 +48,7 @@ def _as_csv(comparison: Comparison) -> str:
 
 
 def _as_tables(comparison: Comparison, render: Callable[[Any], str]) -> str:
-    return "\n\n".join(map(render, comparison.printed_parts())) + "\n"
+    return "\n\n".join(map(render, comparison.printed())) + "\n"
 
 
 RENDERERS: dict[str, Callable[[Comparison, Mapping[str, str], GateResult | None], str]] = {

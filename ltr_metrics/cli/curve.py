@@ -70,14 +70,14 @@ def _tables(result: Result) -> list[Table]:
 
 def _as_json(result: Result) -> str:
     policy, queries = result.request.policy, result.queries
-    plain = {
+    values = {
         "data": {"source": result.source, "rows": queries.n_rows, "queries": queries.n_queries},
         "options": {"ties": policy.ties, "no_relevant": policy.no_relevant, "convention": policy.convention},
         "origins": dict(result.files),
         "curves": [{"model": name} | curve.to_dict() for name, curve in result.curves],
         "versions": versions(),
     }
-    return in_json(plain)
+    return in_json(values)
 
 
 def _as_csv(result: Result) -> str:

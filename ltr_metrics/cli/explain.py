@@ -21,8 +21,8 @@ def _as_text(explanations: Mapping[str, Any]) -> str:
 
 
 def _as_json(explanations: Mapping[str, Any]) -> str:
-    plain = {name: explanation.to_dict() for name, explanation in explanations.items()}
-    return in_json(plain)
+    values = {name: explanation.to_dict() for name, explanation in explanations.items()}
+    return in_json(values)
 
 
 def _as_csv(explanations: Mapping[str, Any]) -> str:

@@ -334,7 +334,7 @@ class Intervals:
     confidence: float | None = statistics_option(
         "--confidence", "Add an interval of each mean, at this level, such as 0.95.", "NUMBER", type=SHARE
     )
-    interval: words.Interval = statistics_option(
+    interval: words.IntervalMethod = statistics_option(
         "--interval",
         "Compute intervals with a bootstrap over queries, with Student's t, or with the wider of both at each end.",
         default="wider",

@@ -95,9 +95,9 @@ class Output:
             raise OSError(f"The result is lost: {error}. Name a file for it with --output.") from error
 
 
-def in_json(plain: dict[str, Any]) -> str:
-    """Return plain values as JSON."""
-    return json.dumps(plain, indent=2, allow_nan=False) + "\n"
+def in_json(values: dict[str, Any]) -> str:
+    """Return values as JSON."""
+    return json.dumps(values, indent=2, allow_nan=False) + "\n"
 
 
 def _require_targets(targets: list[Path], inputs: list[Path]) -> None:

@@ -385,7 +385,7 @@ def _same_for_all_scores(queries: LabelledQueries, request: Request) -> tuple[Fa
                 remedy = " It is one of the default metrics: name the metrics that you need."
                 raise LtrValueError(*error.parts, remedy) from None
             raise
-        if request.policy.convention == "default":
+        if request.policy.convention == "default" and queries.warns_of_labels:
             once(metric.warn_of_labels, queries)
     return families_for(queries, request.metrics), {
         "qid": queries.qid,

@@ -28,9 +28,8 @@ class Fingerprint:
         The treatment of unjudged documents; None if all are judged.
     """
 
-    def __init__(self, compute: Callable[[], AnyArray], unjudged: Unjudged | None) -> None:
-        self._compute = compute
-        self._of_query: AnyArray | None = None
+    def __init__(self, of_query: AnyArray | Callable[[], AnyArray], unjudged: Unjudged | None) -> None:
+        self._of_query = of_query
         self.unjudged = unjudged
 
     @classmethod
@@ -53,11 +52,10 @@ class Fingerprint:
     @property
     def of_query(self) -> AnyArray:
         """One number per query; the labels are not kept once it is computed."""
-        compute = self._compute
-        if self._of_query is None:
-            self._of_query = compute()
-            self._compute = _labels_are_gone
-        return self._of_query
+        of_query = self._of_query
+        if callable(of_query):
+            of_query = self._of_query = of_query()
+        return of_query
 
     def subset(self, chosen: AnyArray) -> Fingerprint:
         """Return the fingerprints of the queries of a mask or of positions."""
@@ -71,11 +69,7 @@ class Fingerprint:
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_of_query": self.of_query, "_compute": _labels_are_gone, "unjudged": self.unjudged}
-
-
-def _labels_are_gone() -> AnyArray:
-    raise RuntimeError("The labels are not kept once the fingerprints are computed.")
+        return {"_of_query": self.of_query, "unjudged": self.unjudged}
 
 
 def _hash(grades: AnyArray) -> AnyArray:

@@ -19,7 +19,7 @@ import numpy as np
 
 from ltr_metrics._rows.checks import AnyArray
 from ltr_metrics._rows.ids import id_texts
-from ltr_metrics._rows.plain import plain_id
+from ltr_metrics._rows.json_values import json_id
 from ltr_metrics.errors import LtrValueError, import_extra
 from ltr_metrics.evaluation.by_metric import ByMetric
 from ltr_metrics.evaluation.fingerprint import Fingerprint
@@ -51,7 +51,7 @@ def write(path: str | os.PathLike[str], fields: Mapping[str, Any], about: Mappin
         "asked": dict(per_query.asked),
         "policy": asdict(fields["policy"]),
         "lower_is_better": sorted(fields["lower_is_better"]),
-        "segments": [[name, list(map(plain_id, labels))] for name, (labels, _) in fields["segments"].items()],
+        "segments": [[name, list(map(json_id, labels))] for name, (labels, _) in fields["segments"].items()],
         "data": None if fingerprint is None else fingerprint.of_all(qid),
         "unjudged": None if fingerprint is None else fingerprint.unjudged,
         "no_skill": None if scale is None else dict(scale.values.reasons),

@@ -17,7 +17,8 @@ from ltr_metrics._rows.checks import (
     require_fraction,
     take_rows,
 )
-from ltr_metrics._rows.grouping import GroupedRows, as_ids
+from ltr_metrics._rows.grouping import GroupedRows
+from ltr_metrics._rows.id_columns import as_ids
 from ltr_metrics.errors import LtrValueError
 
 if TYPE_CHECKING:

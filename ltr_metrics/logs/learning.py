@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ltr_metrics._rows.checks import AnyArray, FloatArray, IntArray, require_confidence
-from ltr_metrics._rows.plain import plain_ids
+from ltr_metrics._rows.json_values import json_ids
 from ltr_metrics.errors import Argument, LtrValueError, one_line
 from ltr_metrics.evaluation.change import gain_of
 from ltr_metrics.evaluation.means import counting, mean_interval, standard_error
@@ -91,13 +91,13 @@ class LearningCurve(Result):
         return int(self.rounds[self.best]) + 1
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain lists, numbers and text, ready for JSON, with the canonical name of the metric only."""
-        plain = super().to_dict() | {"n_rounds": self.n_rounds}
-        del plain["name"]
-        losses = zip(plain["overfit"], plain.pop("loss"), strict=True)
-        return plain | {"overfit": [{"qid": qid, "loss": loss} for qid, loss in losses]}
+        """Return lists, numbers and text, ready for JSON, with the canonical name of the metric only."""
+        values = super().to_dict() | {"n_rounds": self.n_rounds}
+        del values["name"]
+        losses = zip(values["overfit"], values.pop("loss"), strict=True)
+        return values | {"overfit": [{"qid": qid, "loss": loss} for qid, loss in losses]}
 
-    def printed_parts(self) -> list[str]:
+    def printed(self) -> list[str]:
         """Return the best round, its plateau, and the lasting losses after it."""
         best, plateau = self.best, self.plateau
         low, high = within([self.low[best], self.high[best]], range_of(self.metric, self.mean))
@@ -117,7 +117,7 @@ class LearningCurve(Result):
             "a lasting gain"
         )
         if len(self.overfit):
-            largest = zip(plain_ids(self.overfit[:MAX_NAMED]), self.loss, strict=False)
+            largest = zip(json_ids(self.overfit[:MAX_NAMED]), self.loss, strict=False)
             sign = "-" if self.higher_is_better else "+"
             lines[-1] += ", largest losses: " + ", ".join(f"{qid!r} ({sign}{loss:.4f})" for qid, loss in largest)
         return ["\n".join(lines)]

@@ -18,7 +18,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from ltr_metrics._rows.plain import DataFrame, order_of_id
+from ltr_metrics._rows.json_values import DataFrame, order_of_id
 from ltr_metrics._rows.words import PartOfSearch
 from ltr_metrics.errors import LtrKeyError, LtrValueError
 from ltr_metrics.evaluation.load import load
@@ -141,7 +141,7 @@ class SearchLog:
         candidates = {label: _concat(label, own) for label, own in zip(labels, parts.values(), strict=True)}
         first, *others = candidates
         for label in others:
-            only_one = set(candidates[first].plain_qid) ^ set(candidates[label].plain_qid)
+            only_one = set(candidates[first].json_qid) ^ set(candidates[label].json_qid)
             if only_one:
                 query = min(only_one, key=order_of_id)
                 raise LtrValueError(
@@ -172,13 +172,13 @@ class SearchLog:
 
         scores = self._scores()
         names = _varying(scores)
-        sets = {frozenset(score.evaluation.plain_qid) for score in scores}
+        sets = {frozenset(score.evaluation.json_qid) for score in scores}
         folds = {queries: i for i, queries in enumerate(sorted(sets, key=_smallest_first))}
         tables = []
         for score in scores:
             table = score.evaluation.to_pandas()
             table.insert(0, "part", score.part)
-            table.insert(1, "fold", folds[frozenset(score.evaluation.plain_qid)])
+            table.insert(1, "fold", folds[frozenset(score.evaluation.json_qid)])
             if score.evaluation.weight is not None:
                 table["weight"] = score.evaluation.weight
             tables.append(table)
@@ -248,7 +248,7 @@ def _order(score: Score) -> tuple[Any, ...]:
         (isinstance(v, str), v if isinstance(v, (int, float)) and v == v else 0, str(v))  # NaN has no order
         for v in score.parameters.values()
     ]
-    return values, str(score.part), _smallest_first(score.evaluation.plain_qid)
+    return values, str(score.part), _smallest_first(score.evaluation.json_qid)
 
 
 def _smallest_first(queries: Any) -> list[Any]:
@@ -260,7 +260,7 @@ def _concat(label: str, parts: Sequence[Evaluation]) -> Evaluation:
     if len({(tuple(part), str(part.policy)) for part in parts}) > 1:
         raise LtrValueError(f"The candidate {label!r} was scored by other metrics or options too. {ONE_SEARCH}")
     distinct = list({_content(part): part for part in parts}.values())  # a search may draw a candidate twice
-    ids = [qid for part in distinct for qid in part.plain_qid]
+    ids = [qid for part in distinct for qid in part.json_qid]
     if len(set(ids)) < len(ids):
         raise LtrValueError(
             f"The candidate {label!r} was scored twice on a query, with different results. Either the splits overlap, "
@@ -273,4 +273,4 @@ def _concat(label: str, parts: Sequence[Evaluation]) -> Evaluation:
 def _content(part: Evaluation) -> tuple[Any, ...]:
     weight = b"" if part.weight is None else part.weight.tobytes()
     values = [values.tobytes() for values in part.per_query.values()]
-    return *part.plain_qid, part.n_documents.tobytes(), weight, *values
+    return *part.json_qid, part.n_documents.tobytes(), weight, *values

@@ -241,10 +241,9 @@ class NDCG(DCG):
         gains = self.declared("by_grade", queries)
         refuse_falling(self, queries, gains, "Use dcg for such a gain.")
         if self.ideal == "slots" and gains[-1] > 1:
-            grade = queries.grades[int(np.argmax(gains > 1))]
             raise LtrValueError(
                 f"The gain of {self} must be at most 1, which is the gain of each slot of its ideal: it is above 1 "
-                f"for grade {grade:g}, first at {queries.first_row_of_grade(grade)}. Give gains up to 1, for example "
+                f"for grade {queries.first_of(gains > 1)}. Give gains up to 1, for example "
                 f"{replace(self, gain=(0.0, 1.0, 1.0))} for the grades 0 to 2."
             )
 

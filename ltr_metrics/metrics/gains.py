@@ -86,10 +86,9 @@ def refuse_overflow(metric: Metric, queries: LabelledQueries, gains: FloatArray,
     with np.errstate(over="ignore"):
         is_finite = np.isfinite(gains * queries.sizes.max())
     if not is_finite.all():
-        grade = queries.grades[int(is_finite.argmin())]
         raise LtrValueError(
             f"{metric} must have values whose sum over a query is finite in float64. The sum may overflow for grade "
-            f"{grade:g}, first at {queries.first_row_of_grade(grade)}. {remedy}"
+            f"{queries.first_of(~is_finite)}. {remedy}"
         )
 
 
@@ -97,11 +96,9 @@ def refuse_falling(metric: Metric, queries: LabelledQueries, gains: FloatArray, 
     """Raise an error if a gain is negative or falls: the ideal ranking would not be the best."""
     wrong = (gains < 0) | (np.diff(gains, prepend=0.0) < 0)
     if wrong.any():
-        grade = queries.grades[int(wrong.argmax())]
         raise LtrValueError(
             f"The gain of {metric} must not be negative, and must not fall as the grade rises, because the ideal "
-            f"ranking would then not be the best one. It breaks this rule at grade {grade:g}, first at "
-            f"{queries.first_row_of_grade(grade)}. {remedy}"
+            f"ranking would then not be the best one. It breaks this rule at grade {queries.first_of(wrong)}. {remedy}"
         )
 
 
@@ -135,7 +132,7 @@ def of_table(queries: LabelledQueries, table: tuple[float, ...], what: str) -> F
         if grade == np.floor(grade):
             remedy = "Extend the table." if len(table) > 2 else "Extend the table, or make the labels binary: y >= 1."
         raise LtrValueError(
-            f"The {what} has entries for the whole grades 0 to {len(table) - 1}: got {grade:g} at "
-            f"{queries.first_row_of_grade(grade)}. {remedy}"
+            f"The {what} has entries for the whole grades 0 to {len(table) - 1}: got {queries.first_of(outside)}. "
+            f"{remedy}"
         )
     return np.asarray(table, dtype=np.float64)[queries.grades.astype(np.intp)]

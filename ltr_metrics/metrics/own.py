@@ -17,13 +17,13 @@ from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
-from ltr_metrics._ranks.declared import Declared, Kind
 from ltr_metrics._ranks.ranking import Ranking
 from ltr_metrics._rows.checks import FloatArray, require_option
 from ltr_metrics._rows.queries import LabelledQueries
 from ltr_metrics.errors import Argument, LtrTypeError, LtrValueError, naming, one_line
 from ltr_metrics.metrics.all_metrics import BY_NAME, METRICS
 from ltr_metrics.metrics.base import Metric, RankMetric, is_own, spell
+from ltr_metrics.metrics.declared import Declared, Kind
 from ltr_metrics.metrics.other_names import other_name_hint
 
 DECLARATIONS = ("KIND", "sums", "values", *get_args(Declared))  # what a class can say of its values
@@ -69,7 +69,7 @@ class FunctionMetric(Metric):
     >>> import ltr_metrics as ltr
     >>> def top_grade(grades, columns):
     ...     return grades[0]
-    >>> ltr.metric(top_grade) == ltr.FunctionMetric(function=top_grade)
+    >>> isinstance(ltr.metric(top_grade), ltr.metrics.FunctionMetric)
     True
     >>> ltr.evaluate([2, 4, 0, 1], [9, 8, 7, 6], group=[3, 1], metrics=[top_grade]).per_query["top_grade"]
     array([2., 1.])

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ltr_metrics._ranks import native
-from ltr_metrics._ranks.declared import Kind
 from ltr_metrics._rows.checks import FloatArray
 from ltr_metrics._rows.queries import LabelledQueries
 from ltr_metrics.metrics.base import RankMetric, number, parameter
+from ltr_metrics.metrics.declared import Kind
 from ltr_metrics.metrics.gains import GAINS, Gain, GainMetric, refuse_falling
 from ltr_metrics.metrics.relevance import BinaryMetric
 
@@ -74,23 +74,8 @@ class QMeasure(GainMetric, BinaryMetric, RankMetric):
         super().check(queries)
         refuse_falling(self, queries, self.declared("by_grade", queries), "Choose a gain that rises with the grade.")
 
-    def relevant_gains(self, queries: LabelledQueries) -> FloatArray:
-        """Return the gain of each distinct grade, 0 for those that are not relevant.
-
-        Parameters
-        ----------
-        queries : Queries
-            The labels of all queries.
-
-        Returns
-        -------
-        ndarray of float64 of shape (n_grades,)
-            At least 0, in ascending order of the grades.
-        """
-        return np.where(self.declared("relevant", queries), self.declared("gains", queries), 0.0)
-
     def by_grade(self, queries: LabelledQueries) -> FloatArray:
-        return np.where(self.declared("relevant", queries), 1 + self.beta * self.relevant_gains(queries), 0.0)
+        return np.where(self.declared("relevant", queries), 1 + self.beta * self.declared("gains", queries), 0.0)
 
     def by_rank(self, queries: LabelledQueries, depth: int) -> FloatArray:
         """Return i + beta cg*(i) at the ranks i = 1, 2, ... of each query, query after query."""

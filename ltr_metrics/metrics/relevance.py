@@ -47,20 +47,20 @@ class BinaryMetric(Metric):
     def check(self, queries: LabelledQueries) -> None:
         grades = queries.grades
         if self.rel is None:
-            between = grades[(grades > 0) & (grades < 1)]
-            if between.size:
+            is_between = (grades > 0) & (grades < 1)
+            if is_between.any():
                 raise LtrValueError(
-                    f"Some labels are strictly between 0 and 1 ({between[0]:g} at "
-                    f"{queries.first_row_of_grade(between[0])}), so {self.NAME} cannot tell which documents are "
-                    f"relevant. Give the lowest relevant grade, for example {replace(self, rel=0.5)}."
+                    f"Some labels are strictly between 0 and 1 ({queries.first_of(is_between)}), so {self.NAME} cannot "
+                    "tell which documents are relevant. Give the lowest relevant grade, for example "
+                    f"{replace(self, rel=0.5)}."
                 )
         elif self.rel == "binary":
-            other = grades[(grades != 0) & (grades != 1)]
-            if other.size:
+            is_other = (grades != 0) & (grades != 1)
+            if is_other.any():
                 raise LtrValueError(
                     f"{self.NAME}(rel=binary) must have labels 0 and 1, as in XGBoost and in tools that read lists of "
-                    f"ids: got {other[0]:g} at {queries.first_row_of_grade(other[0])}. Make the labels binary: "
-                    f"y >= 1. Or give the lowest relevant grade, for example {replace(self, rel=1)}."
+                    f"ids: got {queries.first_of(is_other)}. Make the labels binary: y >= 1. Or give the lowest "
+                    f"relevant grade, for example {replace(self, rel=1)}."
                 )
 
     def relevant(self, queries: LabelledQueries) -> BoolArray:

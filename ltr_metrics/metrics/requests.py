@@ -9,18 +9,16 @@ from typing import Any, NamedTuple
 
 from ltr_metrics._rows.checks import require_option
 from ltr_metrics._rows.words import ConventionName, NoRelevant, TiePolicy
-from ltr_metrics.errors import Argument, InPython, LtrTypeError, LtrValueError, warn
+from ltr_metrics.errors import Argument, InPython, LtrTypeError, LtrValueError
 from ltr_metrics.metrics.base import Metric, RankMetric
 from ltr_metrics.metrics.conventions import (
     ALLOWED_IN_ALL_CONVENTIONS,
-    CONVENTIONS,
     TIES,
     Convention,
     checked_no_relevant,
     convention_of,
 )
 from ltr_metrics.metrics.dcg import DCG
-from ltr_metrics.metrics.gains import GainMetric
 from ltr_metrics.metrics.names import in_lower_case, metric, name_without_parameters, parse
 
 DEFAULT_METRICS = ("ndcg@10", "map", "mrr", "err@10")
@@ -126,19 +124,19 @@ def resolve(
     chosen = convention_of(convention)
     default = [name for name in DEFAULT_METRICS if _has(chosen, parse(name).cls)]
     items = default if metrics is None else listed(metrics)
-    completed = [_complete(item, chosen) if isinstance(item, str) else metric(item) for item in items]
-    complete = by_name(completed)
+    completed = [complete(item, chosen) if isinstance(item, str) else metric(item) for item in items]
+    named = by_name(completed)
     asked: dict[str, str] = {}
     for item, one in zip(items, completed, strict=True):
         if isinstance(item, str):  # a convention may have made another metric of it than the one whose name it is
             asked[in_lower_case(item)] = str(one)
         else:
             asked.setdefault(name_of(item), str(one))
-    if not complete:
+    if not named:
         raise LtrValueError(Argument("metrics"), " must have at least one metric: got none.")
-    policy = _policy(chosen, complete, ties, no_relevant)
-    no_weighted_mean = tuple(name for name, one in complete.items() if one.NAME in chosen.no_weighted_mean)
-    return Request(tuple(complete.values()), asked, policy, metrics is None, no_weighted_mean)
+    policy = _policy(chosen, named, ties, no_relevant)
+    no_weighted_mean = tuple(name for name, one in named.items() if one.NAME in chosen.no_weighted_mean)
+    return Request(tuple(named.values()), asked, policy, metrics is None, no_weighted_mean)
 
 
 def by_name(metrics: Iterable[Metric]) -> dict[str, Metric]:
@@ -184,61 +182,6 @@ def leaves_gain_open(metric: OneMetric, convention: Convention) -> bool:
     return issubclass(parsed.cls, DCG) and "gain" not in given
 
 
-def check_names_of_columns(
-    names: Iterable[str], convention: ConventionName | Convention | None, *, is_our_table: bool
-) -> None:
-    """Refuse or warn of names in a table of values per query that may mean other metrics than they are read as.
-
-    A table of this package has canonical names, which are complete. Another tool's name is open if the conventions
-    make different metrics of it.
-    """
-    open_names: dict[str, str] = {}  # each with an example of another meaning
-    for name in names:
-        ours = _complete(name, CONVENTIONS["default"])
-        is_complete = is_our_table and name == str(ours)
-        if convention is None:
-            others = [one for one in CONVENTIONS.values() if _meaning(name, one) not in (None, ours)]
-            _refuse_open_gain(name, [ours, *(_meaning(name, one) for one in others)])
-            if others and not is_complete and parse(name).parameters.keys() <= {"k"}:
-                open_names[name] = f"{_meaning(name, others[0])} in {others[0].name}"
-        elif is_complete and _meaning(name, other := convention_of(convention)) not in (None, ours):
-            raise LtrValueError(
-                f"The table has the columns documents and relevant, as those of this package, in which {name} is "
-                f"complete, but {other.name} reads it as {_meaning(name, other)}. Rename the column to the metric that "
-                "it holds, or leave out the convention."
-            )
-    if open_names:
-        name, meaning = next(iter(open_names.items()))
-        warn(
-            f"These columns are read as metrics of this package: {', '.join(open_names)}. But {name} is {meaning}. If "
-            "another tool wrote the table, name its convention. Otherwise pass ",
-            Argument("convention", "default"),
-            ".",
-        )
-
-
-def _refuse_open_gain(name: str, meanings: Iterable[Metric | None]) -> None:
-    """Refuse a name that has several gains; the canonical names of this package say which one they mean."""
-    if len({one.gain for one in meanings if isinstance(one, GainMetric)}) < 2:
-        return
-    rest = name.removeprefix(name_without_parameters(name))
-    spelled = [f"{alias}{rest}" for alias, fixed in parse(name).cls.ALIASES.items() if "gain" in fixed]
-    raise LtrValueError(
-        f"The column {name!r} leaves the gain open, in which tools differ. Rename it to {' or '.join(spelled)}, or "
-        "name the convention of its tool, such as ",
-        Argument("convention", "trec_eval"),
-        ".",
-    )
-
-
-def _meaning(name: str, convention: Convention) -> Metric | None:
-    """Return the metric that a name stands for in a convention, or None if the convention does not have it."""
-    try:
-        return _complete(name, convention)
-    except LtrValueError:
-        return None
-
-
 def name_of(metric: object) -> str:
     """Return the name of a metric, of a function, or the name itself."""
     return getattr(metric, "__name__", str(metric)) if callable(metric) else str(metric)
@@ -281,7 +224,8 @@ def _has(convention: Convention, cls: type[Metric]) -> bool:
     return cls.NAME in convention.metrics or cls in ALLOWED_IN_ALL_CONVENTIONS
 
 
-def _complete(name: str, convention: Convention) -> Metric:
+def complete(name: str, convention: Convention) -> Metric:
+    """Return the metric that a name stands for in a convention; raise an error if the system does not have it."""
     parsed = parse(name)
     if not _has(convention, parsed.cls):
         raise LtrValueError(

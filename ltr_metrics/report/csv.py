@@ -6,7 +6,7 @@ import csv
 import io
 import re
 
-from ltr_metrics._rows.plain import DataFrame
+from ltr_metrics._rows.json_values import DataFrame
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")  # a spreadsheet may read a cell that begins with one as a formula
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ltr_metrics.evaluation.tables import Drawing, Part, Piece
+from ltr_metrics.evaluation.tables import Drawing, Piece, TableOrText
 
 Pieces = Sequence[Piece]
 MINUS = "−"
@@ -74,7 +74,7 @@ class Group(NamedTuple):
     parts: Sequence[PagePart]
 
 
-PagePart = Part | Line | Fold | Choice | Group | Figure | Drawing | Mapping[str, Pieces]  # a mapping has terms
+PagePart = TableOrText | Line | Fold | Choice | Group | Figure | Drawing | Mapping[str, Pieces]  # a mapping has terms
 
 
 # -- numbers ----------------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ import numpy as np
 from ltr_metrics._rows.ids import id_texts
 from ltr_metrics.errors import import_extra, one_line
 from ltr_metrics.evaluation import tables
-from ltr_metrics.evaluation.tables import Part
+from ltr_metrics.evaluation.tables import TableOrText
 from ltr_metrics.report.csv import in_csv
 from ltr_metrics.report.query_table import query_table
 from ltr_metrics.report.report import Report
@@ -123,7 +123,7 @@ def as_latex(report: Report) -> str:
     return _joined(report, tables.as_latex, "% {}")
 
 
-def _joined(report: Report, render: Callable[[Part], str], heading: str) -> str:
+def _joined(report: Report, render: Callable[[TableOrText], str], heading: str) -> str:
     facts = facts_of(report) | settings_of(report)
     texts = [render("\n".join(f"{one_line(name)}: {one_line(fact)}" for name, fact in facts.items()))]
     for title, parts in sections_of(report):

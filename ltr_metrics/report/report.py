@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from ltr_metrics._rows.json_values import to_json
 from ltr_metrics._rows.per_query import labels_of
-from ltr_metrics._rows.plain import plain
 from ltr_metrics._rows.words import FamilyOfGate
 from ltr_metrics.analysis.audit import Audit, DataAudit, audit_of
 from ltr_metrics.analysis.comparison import Comparison, compare
@@ -168,7 +168,7 @@ class Report:
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain lists, numbers and text, ready for JSON; NaN is None.
+        """Return lists, numbers and text, ready for JSON; NaN is None.
 
         Returns
         -------
@@ -200,10 +200,10 @@ class Report:
             "rankings": self.rankings(),
             "audit": self.audit,
             "curves": self.curves,
-            "learning": [{"model": name, **plain(curve)} for name, of in self.learning.items() for curve in of],
+            "learning": [{"model": name, **to_json(curve)} for name, of in self.learning.items() for curve in of],
             "versions": versions(),
         }
-        return {name: plain(section) for name, section in sections.items()}
+        return {name: to_json(section) for name, section in sections.items()}
 
 
 def summarize(
@@ -404,7 +404,7 @@ def _changes(comparison: Comparison) -> Iterator[dict[str, Any]]:
                     "metric": metric,
                     "model": model,
                     "has_gained": has_gained,
-                    "qid": base.plain_qid[i],
+                    "qid": base.json_qid[i],
                     "documents": int(base.n_documents[i]),
                     "relevant": int(base.n_relevant[i]),
                     "baseline": float(base.per_query[metric][i]),

@@ -14,7 +14,7 @@ from ltr_metrics._hosts.host_data import ColumnsByData, QueriesCache, queries_of
 from ltr_metrics._hosts.host_metrics import HostMetrics, MetricFunction, Plan, model_of_call
 from ltr_metrics._hosts.known_hosts import with_metrics, wrong_host
 from ltr_metrics._hosts.log_names import Names, refuse_names_in_use, refuse_separators
-from ltr_metrics._hosts.workers import Part, mean_over_workers
+from ltr_metrics._hosts.workers import WorkerData, mean_over_workers
 from ltr_metrics._rows.words import ConventionName, NoRelevant, TiePolicy
 from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.logs.training_log import PerQueryLog, Round
@@ -184,7 +184,7 @@ class MatrixMetrics(MetricFunction):
         call = find_call("xgboost", "eval_set")
         plan = self._plan_of_call(call)
         if xgboost.collective.is_distributed():
-            mean = mean_over_workers(XGBoostWorkers(), plan, self.metrics.log, lambda: self._part(preds, dmatrix))
+            mean = mean_over_workers(XGBoostWorkers(), plan, self.metrics.log, lambda: self._own_data(preds, dmatrix))
         else:
             remedy = "Call booster.eval_set([(data, name)], round, feval=metric) instead."
             at = None if self.metrics.log is None else round_of(model_of_call(call, remedy))
@@ -207,12 +207,12 @@ class MatrixMetrics(MetricFunction):
             refuse_names_in_use(plan.logged, in_use, repr(data), REMEDY)
         return plan
 
-    def _part(self, preds: Any, dmatrix: xgboost.DMatrix) -> Part:
+    def _own_data(self, preds: Any, dmatrix: xgboost.DMatrix) -> WorkerData:
         """Evaluate the rows of this worker, of which there may be none."""
         if dmatrix.num_row() == 0:
-            return Part()
+            return WorkerData()
         queries, is_new = self._queries(dmatrix)
-        return Part(queries, preds, is_new, lambda: ids_on_dask(dmatrix))
+        return WorkerData(queries, preds, is_new, lambda: ids_on_dask(dmatrix))
 
     def _queries(self, dmatrix: xgboost.DMatrix) -> tuple[Queries, bool]:
         """Return the queries of a data set, and whether this is its first round."""

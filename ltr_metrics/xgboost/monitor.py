@@ -15,7 +15,7 @@ from ltr_metrics._hosts.host_data import require_columns, require_features
 from ltr_metrics._hosts.host_metrics import HostMetrics, MetricFunction, Plan
 from ltr_metrics._hosts.known_hosts import wrong_host
 from ltr_metrics._hosts.log_names import Names, refuse_names_in_use
-from ltr_metrics._hosts.workers import Part, mean_over_workers
+from ltr_metrics._hosts.workers import WorkerData, mean_over_workers
 from ltr_metrics._rows.words import ConventionName, NoRelevant, TiePolicy
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.evaluation.evaluate import Queries
@@ -212,7 +212,7 @@ class Monitor(MetricFunction, xgboost.callback.TrainingCallback):
         in_use = [metric for metric, values in history.items() if len(values) != training.n_evaluated]
         refuse_names_in_use(plan.logged, in_use, repr(self.name), REMEDY)
         if xgboost.collective.is_distributed():
-            mean = mean_over_workers(XGBoostWorkers(), plan, self.metrics.log, lambda: self._part(model))
+            mean = mean_over_workers(XGBoostWorkers(), plan, self.metrics.log, lambda: self._own_data(model))
         else:
             at = None if self.metrics.log is None else round_of(model)
             scores = self._predict(model)
@@ -224,9 +224,9 @@ class Monitor(MetricFunction, xgboost.callback.TrainingCallback):
                 history.move_to_end(metric)
         training.n_evaluated, training.epoch = training.n_evaluated + 1, epoch
 
-    def _part(self, model: xgboost.Booster) -> Part:
+    def _own_data(self, model: xgboost.Booster) -> WorkerData:
         """Evaluate on one of several workers. On Dask all of them have the same rows."""
-        return Part(self.queries, self._predict(model), self.training.n_evaluated == 0)
+        return WorkerData(self.queries, self._predict(model), self.training.n_evaluated == 0)
 
     def _predict(self, model: xgboost.Booster) -> Any:
         training = self.training

@@ -76,7 +76,7 @@ def test_means_differences_and_counts_are_those_of_the_evaluations(case: Case) -
         assert row.wins + row.ties + row.losses == len(d)
         assert row.wins == (d > 1e-12).sum()
         assert row.n_effective == len(d)
-        assert row.plain is None
+        assert row.unweighted is None
         assert row.ci_low < row.difference < row.ci_high
     assert comparison["err@10", "new"].n_undefined == 0 < comparison["map", "new"].n_undefined
     assert list(case.compare(baseline="random").evaluations) == ["random", "base", "new"]
@@ -141,8 +141,8 @@ def test_weights_count_everywhere_and_the_plain_numbers_stand_beside(case: Case)
         assert row.n_effective == pytest.approx(w.sum() ** 2 / (w**2).sum())
         variance = len(w) / (len(w) - 1) * np.average((d[defined] - row.difference) ** 2, weights=w)
         assert row.effect_size == pytest.approx(row.difference / np.sqrt(variance), rel=1e-12)
-        assert row.plain == dataclasses.replace(plain[row.metric, row.model], p_adjusted=row.plain.p_adjusted)
-        assert row.ci_low != row.plain.ci_low
+        assert row.unweighted == dataclasses.replace(plain[row.metric, row.model], p_adjusted=row.unweighted.p_adjusted)
+        assert row.ci_low != row.unweighted.ci_low
     assert (comparison.to_dict()["weighted"], plain.to_dict()["weighted"]) == (True, False)
 
 
@@ -179,7 +179,7 @@ def test_an_unweighted_one_of_a_host_counts_as_one_under_any_weights(
         ):  # fmt: skip
             row = ltr.compare(models, **others, **options)["ndcg@10"]
             assert (row.baseline_mean, row.mean) == pytest.approx([of_host(name, now) for name in "ab"], rel=1e-12)
-            plain = row.plain
+            plain = row.unweighted
             assert plain is not None
             assert (plain.baseline_mean, plain.mean) == pytest.approx([of_host(n, None) for n in "ab"], rel=1e-12)
     logs = np.log(perfect_or_not["a"]) @ (np.ones(3) if before is None else np.array(before))
@@ -412,8 +412,8 @@ def test_a_yardstick_is_compared_and_not_counted(case: Case, over: str) -> None:
         assert both[row.metric, row.model] == row
     for row in both.rows:
         if row.model == "random":
-            assert row.plain is not None
-            assert (row.p_adjusted, row.plain.p_adjusted) == (row.p_value, row.plain.p_value)
+            assert row.unweighted is not None
+            assert (row.p_adjusted, row.unweighted.p_adjusted) == (row.p_value, row.unweighted.p_value)
     assert both.to_dict()["yardsticks"] == ["random"]
     assert "Yardsticks, which no rule and no correction counts: random." in str(both)
     assert both.subset(both.qid[:40]).yardsticks == ("random",)

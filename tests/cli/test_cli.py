@@ -17,7 +17,7 @@ import pytest
 from command import Done
 
 import ltr_metrics as ltr
-from ltr_metrics._rows.plain import plain
+from ltr_metrics._rows.json_values import to_json
 from ltr_metrics.io import files, read_trec
 from ltr_metrics.io.models import predict
 
@@ -101,7 +101,7 @@ def test_evaluate_and_report(
         assert own == (expected.with_skill() if has_skill else expected).segments_to_dicts()
         of_model = [row for row in found["means"] if row["model"] == name]
         skills = {row["metric"]: row["skill"] for row in of_model if "skill" in row}
-        assert skills == (plain(expected.skill) if has_skill else {})
+        assert skills == (to_json(expected.skill) if has_skill else {})
 
 
 @pytest.mark.parametrize("flag", ["", "--sorted"])

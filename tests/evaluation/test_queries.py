@@ -69,9 +69,6 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"group": [2.5, 1.5]}, "whole sizes.*got 2.5 for query 0"),
     ({"qid": [1, 1, 2, 2]}, "either qid.*or group.*Got both"),
     ({"group": None}, "either qid.*Got neither"),
-    ({"group": None, "qid": [1, NAN, 2, 2]}, "id in every row: it is missing at row 1"),
-    ({"group": None, "qid": ["a", None, "b", "b"]}, "id in every row: it is missing at row 1"),
-    ({"docid": ["a", None, "b", "c"]}, "docid must have an id in every row: it is missing at row 1"),
     ({"retrieved": [False] * 4}, "False in every row"),
     ({"retrieved": [0.1, 0.2, 1, 0]}, "retrieved must be True or False"),
     ({"retrieved": ["yes", "no", "yes", "no"]}, "retrieved must be True or False for each row: got yes at row 0"),
@@ -90,11 +87,11 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"metrics": ["err(p=label)"]}, "between 0 and 1.*got 2 at row 2"),
     ({"metrics": ["map"], "y_true": [0, 0.5, 2, 0]}, r"strictly between 0 and 1.*0.5 at row 1.*map\(rel=0.5\)"),
     ({"metrics": None, "y_true": [0, 0.5, 2, 0]}, "one of the default metrics: name the metrics that you need"),
-    ({"metrics": ["ndcg_exp"], "y_true": [0, 1, 1024, 0]}, "finite in float64.*grade 1024, first at row 2.*linear gain"),
+    ({"metrics": ["ndcg_exp"], "y_true": [0, 1, 1024, 0]}, "finite in float64.*grade 1024 at row 2.*linear gain"),
     ({"metrics": ["dcg_exp"], "y_true": [0, 1, 1023, 1023]}, "finite in float64.*grade 1023"),
     ({"metrics": ["ndcg(gain=[0,1])"]}, "whole grades 0 to 1: got 2 at row 2"),
     ({"metrics": ["ndcg(gain=[-1,0,1])"]}, "must not be negative.*grade 0"),
-    ({"metrics": ["ndcg(gain=[0,3,1])"]}, "must not fall as the grade rises.*grade 2, first at row 2.*Use dcg"),
+    ({"metrics": ["ndcg(gain=[0,3,1])"]}, "must not fall as the grade rises.*grade 2 at row 2.*Use dcg"),
     ({"metrics": "map(rel=2)", "no_relevant": "error"}, "undefined for query 0"),
     ({"no_relevant": NAN}, "finite number"),
     ({"n_threads": 0}, "n_threads must be a whole number of at least 1"),
@@ -110,7 +107,6 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"sample_weight": [1, 1, NAN, 1]}, r"sample_weight must be finite.*row 2 \(query 1\)"),
     ({"by": ["a"] * 3}, r"one label per query \(2 labels, .*one per row \(4 labels\). Got 3"),
     ({"by": ["a", "a", "a", "b"]}, r"one label per query: row 3 \(query 1\) has 'b', another.*'a'"),
-    ({"by": ["a", None]}, "by must have a label in every entry: it is missing at entry 1"),
     ({"by": {0: "a", 1: "b"}}, "names of segmentations.*pandas Series with the ids"),
     ({"by": pd.Series(["a", "b"], index=[5, 7])}, "by has no entry for query 0"),
     # positions
@@ -261,16 +257,6 @@ def test_nothing_is_shared_that_could_change() -> None:
 
     both = queries.evaluate(s, [ltr.DCG(gain=squared_in_place), "dcg_lin"])
     assert both["dcg_lin"] == result["dcg_lin"] != both["dcg(gain=squared_in_place)"]
-
-
-def test_few_retrieved_of_many_judged_cost_no_more() -> None:
-    """A query with far more judged documents than ranked ones must not widen what is kept of the others."""
-    group = np.concatenate((np.full(20_000, 2), [100_000]))
-    retrieved = np.zeros(group.sum(), dtype=bool)
-    retrieved[np.cumsum(group) - 1] = True
-    y = np.arange(group.sum()) % 3
-    result = ltr.evaluate(y, np.zeros(len(y)), group=group, metrics=["recall", "ndcg@10"], retrieved=retrieved)
-    assert result.per_query["recall"][-1] == pytest.approx((y[-1] > 0) / (y[-100_000:] > 0).sum())
 
 
 def test_memory_is_freed_with_the_last_reference() -> None:
@@ -437,15 +423,9 @@ TWICE: dict[str, Any] = {"qid": [1, 1, 2, 2], "docid": ["a", "b", "c", "c"]}
 TABLE = {"label": Y, "s": S} | TWICE
 OF_DOCUMENTS: dict[str, Any] = {
     "evaluate": lambda: ltr.evaluate(Y, S, metrics="mrr", **TWICE),
-    "Queries": lambda: ltr.Queries(Y, **TWICE),
     "numbers and their texts": lambda: ltr.Queries(Y, qid=TWICE["qid"], docid=objects(7, 8, 7, "7")),
     "numbers of two types": lambda: ltr.Queries(Y, qid=TWICE["qid"], docid=objects(7, 8, 7, 7.0)),
-    "tie_audit": lambda: ltr.tie_audit(Y, S, metrics="mrr", **TWICE),
-    "compare": lambda: ltr.compare({"a": S, "b": S}, Y, metrics="mrr", **TWICE),
-    "explain_difference": lambda: ltr.explain_difference(Y, S, metric="ndcg", a="lightgbm", b="trec_eval", **TWICE),
-    "identify_convention": lambda: ltr.identify_convention(Y, S, metric="ndcg", value=0.5, **TWICE),
     "churn": lambda: ltr.churn(S, S, **TWICE),
-    "rank_changes": lambda: ltr.rank_changes(Y, S, S, **TWICE),
     "evaluate_batches": lambda: ltr.evaluate_batches([TABLE], scores={"s": "s"}, docid="docid", metrics="mrr"),
     "simulate": lambda: simulate(Y, {"a": S, "b": S}, method="ppm", clicks=ClickModel.informational(3), **TWICE),
     "clicks": lambda: counterfactual.evaluate([0, 1, 1, 0], S, propensity=[1, 1, 1, 1], metrics="dcg", **TWICE),

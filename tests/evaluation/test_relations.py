@@ -117,13 +117,6 @@ def scaled_weights_change_nothing(case: Case) -> None:
         require_means(case.evaluate(), case.evaluate(query_weight=case.weight * factor), rtol)
 
 
-def segments_are_evaluations_of_their_queries(case: Case) -> None:
-    label = case.rng.integers(0, 3, len(case.group))
-    segmented = case.evaluate(by=label)
-    for segment in np.unique(label):
-        require_means(case.evaluate(np.isin(case.qid, np.flatnonzero(label == segment))), segmented.by[segment])
-
-
 def a_comparison_turns_round_with_its_models(case: Case) -> None:
     if len(case.group) < 2:  # which a comparison refuses
         return
@@ -148,7 +141,6 @@ RELATIONS = (
     weights_of_two_are_repeated_queries,
     parts_have_the_values_of_the_whole,
     scaled_weights_change_nothing,
-    segments_are_evaluations_of_their_queries,
     a_comparison_turns_round_with_its_models,
 )
 

@@ -140,21 +140,6 @@ def test_means_are_exact_to_the_last_digit(monkeypatch: pytest.MonkeyPatch, n: i
         )
 
 
-@pytest.mark.parametrize("n_scores", [4, 1000])
-def test_many_short_queries_score_as_few(n_scores: int) -> None:
-    metrics = ["ndcg@10", "cg", "rprec", "map", "map@10", "map(denominator=hits)@5", "mrr", "hit@3", "err", "rbp@5"]
-    n_queries, size = 1_400, 20  # has thousands of ties
-    rng = np.random.default_rng(0)
-    y = rng.choice(5, (n_queries, size), p=[0.5, 0.3, 0.1, 0.05, 0.05])
-    score = rng.integers(n_scores, size=(n_queries, size))
-    together = ltr.evaluate(y.ravel(), score.ravel(), group=[size] * n_queries, metrics=metrics)
-    for part in (slice(0, 3), slice(3, 50), slice(50, 700)):
-        y_part, score_part = y[part], score[part]
-        few = ltr.evaluate(y_part.ravel(), score_part.ravel(), group=[size] * len(y_part), metrics=metrics)
-        for name, values in few.per_query.items():
-            np.testing.assert_array_equal(values, together.per_query[name][part], err_msg=name)
-
-
 @pytest.mark.usefixtures("eager")
 def test_errors_come_out_of_threads_as_they_are() -> None:
     X, y, qid = ltr.make_ranking(n_queries=80, random_state=0)

@@ -12,7 +12,7 @@ import pytest
 
 import ltr_metrics as ltr
 from ltr_metrics._hosts.host_metrics import HostMetrics
-from ltr_metrics._hosts.workers import Part, mean_over_workers
+from ltr_metrics._hosts.workers import WorkerData, mean_over_workers
 
 METRICS = ["ndcg@10", "err@10", "map", "mrr"]
 X, Y, QID = ltr.make_ranking(n_queries=20, random_state=0)
@@ -43,7 +43,7 @@ class Threads:
 
 
 def on_workers(
-    *parts: Callable[[], Part],
+    *parts: Callable[[], WorkerData],
     metrics: Any = METRICS,
     rounds: int = 1,
     own: Any = None,
@@ -71,9 +71,9 @@ def on_workers(
     return outcome
 
 
-def part(rows: Any, y: Any = Y, scores: Any = SCORES, weight: Any = None, qid: Any = QID) -> Callable[[], Part]:
+def part(rows: Any, y: Any = Y, scores: Any = SCORES, weight: Any = None, qid: Any = QID) -> Callable[[], WorkerData]:
     queries = ltr.Queries(y[rows], qid=qid[rows], sample_weight=None if weight is None else weight[rows])
-    return lambda: Part(queries, scores[rows], True, lambda: np.unique(qid[rows]))
+    return lambda: WorkerData(queries, scores[rows], True, lambda: np.unique(qid[rows]))
 
 
 def refused(outcome: list[Any], *texts: str) -> None:
@@ -101,7 +101,7 @@ def test_all_get_the_mean_over_all(n_workers: int, weighted: bool, options: dict
     weight = np.repeat(np.random.default_rng(0).random(20) + 0.1, ltr.qid_to_group(QID)) if weighted else None
     shares = [part(QID % n_workers == rank, y, weight=weight) for rank in range(n_workers)]
     options = {"metrics": METRICS} | options
-    outcome = on_workers(*shares, Part, rounds=2, names="canonical", **options)
+    outcome = on_workers(*shares, WorkerData, rounds=2, names="canonical", **options)
     whole = ltr.evaluate(y, SCORES, qid=QID, sample_weight=weight, **options).mean
     assert all(one == outcome[0] for one in outcome)
     assert outcome[0] == pytest.approx(dict(whole), rel=1e-14)
@@ -111,9 +111,9 @@ def test_what_one_worker_finds_is_an_error_of_all() -> None:
     first, second = QID < 10, QID >= 10
     nan = np.where(QID[-1] == QID, np.nan, SCORES)
     refused(on_workers(part(first), part(second, scores=nan)), "Worker 1 (of 0 to 1)", "NaN")
-    refused(on_workers(part(first), lambda: Part(ltr.Queries(-Y, qid=QID))), "Worker 1 (of 0 to 1)", "got -")
+    refused(on_workers(part(first), lambda: WorkerData(ltr.Queries(-Y, qid=QID))), "Worker 1 (of 0 to 1)", "got -")
 
-    def fails() -> Part:
+    def fails() -> WorkerData:
         raise ZeroDivisionError("of mine")
 
     one, other = on_workers(fails, part(second))
@@ -127,10 +127,12 @@ def test_what_no_worker_can_find_alone() -> None:
     refused(on_workers(*halves, log=ltr.PerQueryLog()), "Worker 0 (of 0 to 1)", "log= keeps what one process evaluates")
     cut = slice(0, 15), slice(15, None)
     refused(on_workers(*map(part, cut)), f"query {QID[15]} are split between this worker and", "whole_queries")
-    merged = on_workers(part(QID < 10), lambda: Part(ltr.Queries(Y, qid=QID), SCORES, True, lambda: np.arange(95, 100)))
+    merged = on_workers(
+        part(QID < 10), lambda: WorkerData(ltr.Queries(Y, qid=QID), SCORES, True, lambda: np.arange(95, 100))
+    )
     refused(merged, "The data set has 20 queries, and its rows have 5 different ids")
     refused(on_workers(part(QID < 10, Y * 0), part(QID >= 10, Y * 0), metrics="mrr"), "undefined for all 20 queries")
-    refused(on_workers(Part, Part), "no rows with labels on any worker")
+    refused(on_workers(WorkerData, WorkerData), "no rows with labels on any worker")
 
 
 def test_grades_are_checked_once_over_all_workers() -> None:

@@ -367,9 +367,9 @@ def test_ids_stay_exact_in_every_table(tmp_path: Path, name: str, kind: str) -> 
         assert found == (list(map(str, ids)) if name.endswith("sv") and kind != "nanoseconds" else found)
         assert name.endswith("sv") or found == ids
         result = ltr.evaluate(rows["label"], rows["s"], qid=rows["qid"], metrics="mrr")
-        assert result.n_queries == len(set(result.plain_qid)) == len(ids)
+        assert result.n_queries == len(set(result.json_qid)) == len(ids)
         result.save(tmp_path / "saved")
-        assert ltr.load_result(tmp_path / "saved").plain_qid == result.plain_qid
+        assert ltr.load_result(tmp_path / "saved").json_qid == result.json_qid
 
 
 @pytest.mark.parametrize(

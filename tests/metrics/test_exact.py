@@ -92,17 +92,7 @@ def refuse_lost_digits(entry: Entry, shape: str, n: int, cutoffs: list[int], tie
         columns={"margin": columns["margin"], "wide": columns["wide"]},
     )
     for metric in metrics:
-        expected = exact.value(
-            entry.reference,
-            labels.tolist(),
-            score.tolist(),
-            k=metric.cutoff,
-            ties=ties,
-            retrieved=retrieved.tolist(),
-            column=None if entry.column is None else columns[entry.column].tolist(),
-            judged=columns["judged"].tolist() if entry.reads_judged else None,
-            **entry.formula(),
-        )
+        expected = entry.value(exact, y, score, columns, retrieved, k=metric.cutoff, ties=ties)
         refuse_other(result.per_query[metric][0], expected, entry, f"{metric} {shape} {ties}")
         if ties == "mean" and not score.any() and entry.reference not in reference.ORDER_METRICS:
             refuse_other(result.chance_per_query[metric][0], expected, entry, f"chance of {metric} {shape}")
@@ -120,14 +110,12 @@ def refuse_other(value: float, expected: Decimal, entry: Entry, what: str) -> No
 @given(d=data(max_queries=1))
 @examples(10)
 def test_exact_values_are_those_of_enumeration(entry: Entry, d: Data) -> None:
-    column = None if entry.column is None else d.columns[entry.column].astype(float).tolist()
-    judged = d.columns["judged"].tolist() if entry.reads_judged else None
-    retrieved = (np.arange(len(d.y)) % 5 != 3).tolist()
+    retrieved = np.arange(len(d.y)) % 5 != 3
     for ties in ("mean", "stable", "worst", "best"):
         for k in entry.cutoffs or (None,):
-            query = (entry.reference, entry.labels(d.y).tolist(), d.score.tolist())
-            options = {"k": k, "ties": ties, "retrieved": retrieved, "column": column, "judged": judged}
-            slow, closed = (of.value(*query, **options, **entry.formula()) for of in (reference, exact))
+            slow, closed = (
+                entry.value(of, d.y, d.score, d.columns, retrieved, k=k, ties=ties) for of in (reference, exact)
+            )
             refuse_other(slow, closed, entry, f"{k} {ties}")
 
 

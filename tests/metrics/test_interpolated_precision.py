@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-import exact
 import numpy as np
 import pytest
 
@@ -32,34 +31,6 @@ def test_a_level_is_reached_exactly_where_decimals_say_so() -> None:
         result = ltr.evaluate(y, -np.arange(len(y)), group=[len(y)], metrics=metrics)
         counts = [max(1, -(-level * n_relevant // 10)) for level in range(11)]  # in whole numbers
         assert list(result.mean.values()) == [count / ranks[count - 1] for count in counts]
-
-
-def test_the_rounding_of_trec_eval_10() -> None:
-    """C's lround, which version 10 calls: halves away from 0."""
-    y = [0, 1, 0, 0, 1, 0, 0, 0, 1]
-    for level, precision in ((0.0, 1 / 2), (0.45, 1 / 2), (0.5, 2 / 5), (0.8, 2 / 5), (0.9, 1 / 3), (1.0, 1 / 3)):
-        metric = ltr.InterpolatedPrecision(recall=level, rounding="nearest")
-        assert ltr.evaluate(y, range(9, 0, -1), group=[9], metrics=[metric])[metric] == pytest.approx(
-            precision, rel=1e-15
-        )
-
-
-@pytest.mark.parametrize(
-    "groups",
-    [
-        [(80, 50)],
-        [(1, 0), (45, 15), (1, 1), (20, 19), (30, 1), (1, 0)],
-        [(7, 0), (60, 4), (3, 3), (2, 1), (40, 20)],
-    ],
-)
-def test_ties_have_the_mean_of_their_orders(groups: list[tuple[int, int]]) -> None:
-    y = np.concatenate([np.arange(size) < relevant for size, relevant in groups]).astype(float)
-    score = -np.repeat(np.arange(len(groups)), [size for size, _ in groups]).astype(float)
-    levels = (0.0, 0.3, 0.5, 0.8, 1.0)
-    metrics = [ltr.InterpolatedPrecision(recall=level) for level in (*levels, levels)]
-    got = list(ltr.evaluate(y, score, group=[len(y)], metrics=metrics).mean.values())
-    expected = [float(exact.value("iprec", y.tolist(), score.tolist(), recall=metric.recall)) for metric in metrics]
-    np.testing.assert_allclose(got, expected, rtol=0, atol=4e-15)
 
 
 def test_a_tie_that_is_too_large_is_an_error_with_a_remedy() -> None:

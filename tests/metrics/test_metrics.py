@@ -52,19 +52,10 @@ def evaluate(
 
 def expected(d: Data, entry: Entry, k: int | None, ties: str, retrieved: np.ndarray) -> list[float]:
     def of_query(rows: slice) -> float:
-        return reference.value(
-            entry.reference,
-            entry.labels(d.y)[rows].tolist(),
-            d.score[rows].tolist(),
-            k=k,
-            ties=ties,
-            retrieved=retrieved[rows].tolist(),
-            column=None if entry.column is None else d.columns[entry.column][rows].tolist(),
-            judged=d.columns["judged"][rows].tolist() if entry.reads_judged else None,
-            **entry.formula(),
-        )
+        columns = {name: column[rows] for name, column in d.columns.items()}
+        return entry.value(reference, d.y[rows], d.score[rows], columns, retrieved[rows], k=k, ties=ties)
 
-    return [of_query(slice(end - n, end)) for end, n in zip(np.cumsum(d.group), d.group, strict=True)]
+    return list(map(of_query, d.rows()))
 
 
 def test_every_metric_and_parameter_value_is_in_the_table() -> None:
@@ -114,6 +105,7 @@ def test_document_ids_are_the_order_of_rows_in_descending_order_of_id(entries: l
 
 @of_one_call([entry for entry in TABLE if entry.perfect_is_one])
 @given(d=data(max_documents=30))
+@example(d=random_data(0))
 @examples(20)
 def test_a_perfect_ranking_scores_exactly_one_where_normalised(entries: list[Entry], d: Data) -> None:
     for name, value in evaluate(entries, dataclasses.replace(d, score=d.y)).per_query.items():

@@ -20,9 +20,9 @@ from profiles import examples
 from strategies import Data, data
 
 import ltr_metrics as ltr
-from ltr_metrics._ranks.declared import Declared, Kind
 from ltr_metrics.counterfactual import ClickMetric
 from ltr_metrics.metrics import METRICS, ideal_sums
+from ltr_metrics.metrics.declared import Declared, Kind
 
 # -- the formulas, piece by piece ------------------------------------------------------------------
 
@@ -294,18 +294,14 @@ GRADES = {"by_grade": lambda self, q: q.grades}
         (
             ltr.RankMetric,
             {"KIND": "precisions", "by_grade": lambda self, q: q.grades - 1},
-            r"OwnRankMetric\.by_grade must be at least 0 .* Got -1 for grade 0, first at row 1 \(query 0\)",
+            r"OwnRankMetric\.by_grade must be at least 0 .* Got -1 for grade 0 at row 1 \(query 0\)",
         ),
         (
             ltr.RankMetric,
             {"KIND": "precisions", "by_rank": lambda self, q, depth: np.arange(depth), **GRADES},
             "by_rank must be above 0 for KIND='precisions', which divides by it. Got 0",
         ),
-        (
-            ltr.RankMetric,
-            {"KIND": "cascade", **GRADES},
-            "by_grade must hold probabilities.* Got 3 for grade 3",
-        ),
+        (ltr.RankMetric, {"KIND": "cascade", **GRADES}, "by_grade must hold probabilities.* Got 3 for grade 3"),
         (
             ltr.RankMetric,
             {"KIND": "cascade", "by_grade": lambda self, q: -q.grades / 9},

@@ -54,7 +54,7 @@ def test_errors_comparisons_and_gates_weigh_queries_by_their_pairs() -> None:
     one, expected = of_pairs[MICRO], of_weights["pair_accuracy"]
     for field in ("mean", "difference", "ci_low", "ci_high", "p_value", "n_effective"):
         assert getattr(one, field) == getattr(expected, field), field
-    assert one.plain.difference == expected.plain.difference  # the mean over queries
+    assert one.unweighted.difference == expected.unweighted.difference  # the mean over queries
     checks = [
         ltr.gate(part, [f"{name} > -0.5", f"mean({name}) > 0.1"]).checks
         for part, name in ((of_pairs, MICRO), (of_weights, "pair_accuracy"))

@@ -42,7 +42,7 @@ CASES: list[tuple[object, Callable[[str], object]]] = [  # the words, and a call
     (words.Correction, lambda word: compare(correction=word)),
     (words.CorrectionOver, lambda word: compare(correction_over=word)),
     (words.QueriesOfComparison, lambda word: compare(queries=word)),
-    (words.Interval, lambda word: compare(interval=word)),
+    (words.IntervalMethod, lambda word: compare(interval=word)),
     (words.InterleavingMethod, lambda word: Impression(method=word, rankings=None, shown=["x"], clicks=[])),
     (
         words.TiesOfRankings,

@@ -75,4 +75,4 @@ def test_a_result_shows_what_is_for_users() -> None:
     for one in (result, comparison, comparison["mrr"], comparison.leaderboard, ltr.intervals(result)):
         for name in dir(one):
             assert name.startswith("_") or name in (type(one).__doc__ or "") or getattr(type(one), name).__doc__, name
-        assert not {"PLAIN", "INTERNAL", "printed_parts", "sample", "with_values"} & set(dir(one))
+        assert not {"IN_DICT", "INTERNAL", "printed", "sample", "with_values"} & set(dir(one))

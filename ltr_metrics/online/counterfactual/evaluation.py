@@ -10,14 +10,14 @@ from typing import Any, ClassVar, get_args
 import numpy as np
 
 from ltr_metrics._rows.checks import FloatArray, IntArray, as_numbers, named_columns, require_option
-from ltr_metrics._rows.plain import plain
+from ltr_metrics._rows.json_values import to_json
 from ltr_metrics._rows.words import EstimatorOfClicks, EstimatorOfSlates, TiesOfClicks
 from ltr_metrics.errors import LtrTypeError, LtrValueError, warn
 from ltr_metrics.evaluation.evaluate import Queries, queries_from
 from ltr_metrics.evaluation.fingerprint import Fingerprint
 from ltr_metrics.evaluation.means import effective_number
 from ltr_metrics.evaluation.result import Evaluation
-from ltr_metrics.evaluation.tables import Part, Plain, Table
+from ltr_metrics.evaluation.tables import Record, Table, TableOrText
 from ltr_metrics.metrics.requests import Metrics, resolve
 from ltr_metrics.online.counterfactual.click_metric import ClickMetric, additive, inverse, is_clicked
 from ltr_metrics.online.counterfactual.propensities import Propensities
@@ -28,7 +28,7 @@ LARGE_SHARE = 0.1  # of an estimate that one query, or one cluster, contributes
 
 
 @dataclass(frozen=True)
-class ClickDiagnostics(Plain):
+class ClickDiagnostics(Record):
     r"""How many clicks carry an estimate.
 
     Attributes
@@ -146,9 +146,9 @@ class ClickEvaluation(Evaluation):
             As for any evaluation, with the estimator and the diagnostics.
         """
         names = ("estimator", "clip", "diagnostics", "standard_error")
-        return super().to_dict() | {name: plain(getattr(self, name)) for name in names}
+        return super().to_dict() | {name: to_json(getattr(self, name)) for name in names}
 
-    def printed_parts(self) -> list[Part]:
+    def printed(self) -> list[TableOrText]:
         """Return the table of estimates, the diagnostics and the warnings."""
         clip = "" if self.clip is None else f", clip {self.clip:g}"
         estimate = f"estimate ({self.estimator}{clip})"
@@ -164,7 +164,7 @@ class ClickEvaluation(Evaluation):
             f"{d.largest_weight:.4g}, {100 * d.share_clipped:.3g} % of the clicks clipped, "
             f"{100 * d.share_unseen:.3g} % of the documents unseen."
         )
-        segments = super().printed_parts()[1:]
+        segments = super().printed()[1:]
         return [Table.of(columns, rows), *segments, note, *d.warnings]
 
 

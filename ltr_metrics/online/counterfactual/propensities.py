@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ltr_metrics._rows.checks import AnyArray, FloatArray, IntArray, as_numbers
-from ltr_metrics._rows.plain import DataFrame, to_dataframe
+from ltr_metrics._rows.json_values import DataFrame, to_dataframe
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.evaluation.tables import Result, Table
 
@@ -166,7 +166,7 @@ class Propensities(Result):
         columns = {"position": self.position, "propensity": self.propensity, "standard_error": self._errors}
         return to_dataframe(columns)
 
-    def printed_parts(self) -> list[Table]:
+    def printed(self) -> list[Table]:
         """Return the table of positions."""
         columns = {"position": "{k:}", "propensity": "{p:.4f}", "standard error": "{e:.4f}"}
         values = zip(self.position, self.propensity, self._errors, strict=True)

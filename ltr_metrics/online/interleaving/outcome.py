@@ -12,9 +12,9 @@ from typing import Any, get_args
 import numpy as np
 
 from ltr_metrics._rows.checks import FloatArray, IntArray, require_confidence, require_option
-from ltr_metrics._rows.grouping import label_codes
+from ltr_metrics._rows.id_columns import label_codes
+from ltr_metrics._rows.json_values import DataFrame, to_dataframe, to_json
 from ltr_metrics._rows.per_query import warn_of_words_for_missing
-from ltr_metrics._rows.plain import DataFrame, plain, to_dataframe
 from ltr_metrics._rows.words import OutcomeBy
 from ltr_metrics.analysis.inference import Sample, intervals, p_values
 from ltr_metrics.errors import LtrTypeError, LtrValueError, import_extra
@@ -180,7 +180,7 @@ class Outcome(Result):
         return to_dataframe(self._pairs(confidence))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain lists, numbers and text, ready for JSON; NaN is None.
+        """Return lists, numbers and text, ready for JSON; NaN is None.
 
         Returns
         -------
@@ -189,7 +189,7 @@ class Outcome(Result):
         """
         names = ("models", "method", "preference", "wins", "ties", "credit")
         fields = {name: getattr(self, name) for name in names}
-        return plain(fields | {"impressions": self.n_impressions, "pairs": self._pairs(0.95)})  # type: ignore[no-any-return]
+        return to_json(fields | {"impressions": self.n_impressions, "pairs": self._pairs(0.95)})  # type: ignore[no-any-return]
 
     def error(
         self, metric: str | Metric | None = None, *, truth: Mapping[str, float] | None = None, by: OutcomeBy = "wins"
@@ -232,7 +232,7 @@ class Outcome(Result):
         distance = np.abs(np.sign(lead) - np.sign(difference_of(offline[:, None], offline[None, :])))
         return float(distance[np.triu_indices(len(lead), 1)].mean() / 2)
 
-    def printed_parts(self) -> list[Table]:
+    def printed(self) -> list[Table]:
         """Return the table of preferences."""
         rows = [
             (f"{i + 1} {model}", *("-" if i == j else f"{share:.4f}" for j, share in enumerate(shares)))

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ltr_metrics._rows.plain import segment_title
-from ltr_metrics._rows.words import Interval
+from ltr_metrics._rows.json_values import segment_title
+from ltr_metrics._rows.words import IntervalMethod
 from ltr_metrics.analysis.alignment import name_in
 from ltr_metrics.analysis.comparison import Comparison, Difference, shown_row
 from ltr_metrics.analysis.leaderboard import Leaderboard
@@ -86,7 +86,7 @@ class ForestDisplay(Display):
             ax.ltr_rows, ax.ltr_n_first = [row.label for row in self.rows], len(self._series())
             self._label_rows(ax)
             # Aligned right, so that it can extend below the row labels.
-            ax.set_xlabel(self._label(), loc="right", **style.PLAIN)
+            ax.set_xlabel(self._label(), loc="right", **style.NO_TEX)
         self._draw_points(ax, series, line_kw)
 
     @property
@@ -131,7 +131,7 @@ class ForestDisplay(Display):
         ax.set_ylim(len(self.rows) - 0.5, -0.5)
         counts = [style.n_queries_text(row.n_queries) for row in self.rows]
         labels = [f"{label}\n{n_queries}" for label, n_queries in zip(self._row_labels(), counts, strict=True)]
-        ax.set_yticks(range(len(labels)), labels, **style.PLAIN)
+        ax.set_yticks(range(len(labels)), labels, **style.NO_TEX)
         ax.tick_params("y", length=0)
         style.grid(ax, "x")
         for i in range(1, len(self.rows) if len(self._series()) > 2 else 0):
@@ -214,7 +214,7 @@ class ComparisonDisplay(ForestDisplay):
     >>> display.plot().figure_.savefig("comparison.svg")  # doctest: +SKIP
     """
 
-    interval: Interval
+    interval: IntervalMethod
 
     @classmethod
     def from_comparison(

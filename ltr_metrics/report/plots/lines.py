@@ -281,7 +281,7 @@ class MetricOverKDisplay(Display):
         gaps = np.diff(self.k)
         if len(gaps) and gaps.max() > UNEVEN_RATIO * gaps.min():
             ax.set_xscale("log")
-            ax.set_xticks(self.k, [f"{k:,}" for k in self.k.tolist()], **style.PLAIN)
+            ax.set_xticks(self.k, [f"{k:,}" for k in self.k.tolist()], **style.NO_TEX)
             ax.minorticks_off()
         else:
             style.whole_numbers(ax.xaxis)

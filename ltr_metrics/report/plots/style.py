@@ -25,7 +25,7 @@ FONT = 10  # points of text at these sizes; a larger font gives a larger figure
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#B07D00", "#3A97D4", "#808080")
 DASHES = ("-", (0, (5, 1.5)), (0, (1, 1.2)), (0, (6, 1.5, 1, 1.5)))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "h")
-PLAIN: dict[str, Any] = {"parse_math": False, "usetex": False}  # for all text, so that a "$" in a name stays a "$"
+NO_TEX: dict[str, Any] = {"parse_math": False, "usetex": False}  # for all text, so that a "$" in a name stays a "$"
 BAND = 0.25  # opacity
 LEGEND_WIDTH, LABEL_WIDTH = 30, 40  # characters
 LABEL_LINE_WIDTH = 22
@@ -144,7 +144,7 @@ def legend(ax: Any, handles: Sequence[Any], names: Sequence[object]) -> Any:
         handlelength=2.4,
     )
     for text, line in zip(box.get_texts(), lines, strict=True):
-        text.set(text=line, **PLAIN)
+        text.set(text=line, **NO_TEX)
     return box
 
 
@@ -165,7 +165,7 @@ def _columns(lines: Sequence[str]) -> int:
 def label_axes(ax: Any, x: str, y: str) -> None:
     """Label both axes, with line breaks in long labels."""
     for set_label, text, longest in ((ax.set_xlabel, x, 62), (ax.set_ylabel, y, 40)):
-        set_label("\n".join(wrapped(line, longest) for line in text.split("\n")), **PLAIN)
+        set_label("\n".join(wrapped(line, longest) for line in text.split("\n")), **NO_TEX)
 
 
 def grid(ax: Any, axis: str = "both") -> None:

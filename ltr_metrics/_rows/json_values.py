@@ -1,4 +1,4 @@
-"""Results in plain types: JSON's for ids and numbers, and data frames."""
+"""Results as others read them: ids and numbers in JSON's types, and data frames."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from ltr_metrics.errors import import_extra
 if TYPE_CHECKING:
     import pandas
 
-PlainId = str | int | float | bool
+JsonId = str | int | float | bool
 DataFrame: TypeAlias = "pandas.DataFrame"  # pandas is imported where a frame is made
 
 
-def plain_ids(qid: AnyArray) -> list[PlainId]:
+def json_ids(qid: AnyArray) -> list[JsonId]:
     """Return the ids as JSON values."""
-    return list(id_texts(qid)) if qid.dtype.kind in "mM" else list(map(plain_id, qid.tolist()))
+    return list(id_texts(qid)) if qid.dtype.kind in "mM" else list(map(json_id, qid.tolist()))
 
 
-def plain_id(value: object) -> PlainId:
+def json_id(value: object) -> JsonId:
     """Return an id as a JSON value."""
     if isinstance(value, np.generic) and value.dtype.kind not in "mM":  # columns of mixed types hold NumPy scalars
         value = value.item()
@@ -33,7 +33,7 @@ def plain_id(value: object) -> PlainId:
     return id_text(value)
 
 
-def plain(value: Any) -> Any:
+def to_json(value: Any) -> Any:
     """Return a value in JSON's types: arrays and tuples are lists, objects are dicts, NaN and infinity are None."""
     if hasattr(value, "to_dict"):
         return value.to_dict()
@@ -42,26 +42,26 @@ def plain(value: Any) -> Any:
             numbers = value.astype(object)
             numbers[~np.isfinite(value)] = None
             return numbers.tolist()
-        return plain_ids(value) if value.dtype.kind in "mMO" else value.tolist()
+        return json_ids(value) if value.dtype.kind in "mMO" else value.tolist()
     if dataclasses.is_dataclass(value):
-        return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        return {field.name: to_json(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if hasattr(value, "_asdict"):
-        return plain(value._asdict())
+        return to_json(value._asdict())
     if isinstance(value, Mapping):
         return {
-            repr(name).removesuffix(".0") if isinstance(name, float) else str(name): plain(one)
+            repr(name).removesuffix(".0") if isinstance(name, float) else str(name): to_json(one)
             for name, one in value.items()
         }
     if isinstance(value, (list, tuple, set, frozenset)):
-        return [plain(one) for one in value]
+        return [to_json(one) for one in value]
     if isinstance(value, float) and not np.isfinite(value):
         return None
-    return value if value is None else plain_id(value)
+    return value if value is None else json_id(value)
 
 
-def order_of_id(plain_id: PlainId) -> tuple[IdOrder, str]:
+def order_of_id(json_id: JsonId) -> tuple[IdOrder, str]:
     """Return an id's sort key: its text, then its type, because a log may hold both 7 and "7"."""
-    return order_of_text(id_text(plain_id)), type(plain_id).__name__
+    return order_of_text(id_text(json_id)), type(json_id).__name__
 
 
 def segment_title(name: str | None, segment: object) -> str:

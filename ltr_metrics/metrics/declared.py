@@ -100,9 +100,8 @@ def refuse_outside_domain(
     def require(is_right: BoolArray, values: FloatArray, rule: str) -> None:
         if not is_right.all():
             at = int(np.where(is_right, -1, abs(values - 0.5)).argmax())  # the farthest one from 0 to 1
-            grade = queries.grades[at]
-            where = f"grade {grade:g}, first at {queries.first_row_of_grade(grade)}"
-            raise LtrValueError(f"{what}.by_grade must {rule}. Got {values[at]:g} for {where}.")
+            grade = queries.first_of(np.arange(len(values)) == at)
+            raise LtrValueError(f"{what}.by_grade must {rule}. Got {values[at]:g} for grade {grade}.")
 
     if kind.startswith("precisions"):
         counts = "where a document counts if its value is above 0"

@@ -1,0 +1,116 @@
+"""Columns of ids and of labels, as arrays that keep apart what is not one id, without an id that is missing.
+
+`ltr_metrics._rows.ids` has the rule for two ids; here it is applied to whole columns of a caller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ltr_metrics._rows.checks import AnyArray, IntArray, as_vector
+from ltr_metrics._rows.ids import are_missing, id_texts, refuse_ids_of_one_text
+from ltr_metrics.errors import Argument, LtrTypeError, LtrValueError
+
+
+def as_ids(values: Any, name: str, n_rows: int | None = None) -> AnyArray:
+    """Return one id per row as an array; refuse ids that an array or Python would merge."""
+    if isinstance(values, (list, tuple)) and not _are_plain(values):
+        ids = np.empty(len(values), dtype=object)  # np.asarray would turn 1 and "1" into one text, and tuples into rows
+        ids[:] = list(values)
+        values = ids
+    ids = as_vector(values, name, n_rows)
+    if ids.dtype.kind == "f":
+        _refuse_inexact_floats(ids, name)
+    return ids.astype(object) if ids.dtype.kind == "T" else ids
+
+
+def _are_plain(values: Sequence[Any]) -> bool:
+    """Whether NumPy keeps all values as they are: text, int64 or floats."""
+    types = set(map(type, values))
+    if types == {int}:
+        return bool(-(2**63) <= min(values) <= max(values) < 2**63)
+    return types in ({float}, {str})
+
+
+def _refuse_inexact_floats(ids: AnyArray, name: str) -> None:
+    is_inexact = (np.abs(ids) >= 2.0 ** (np.finfo(ids.dtype).nmant + 1)) & np.isfinite(ids)
+    if is_inexact.any():
+        row = int(is_inexact.argmax())
+        raise LtrValueError(
+            name,
+            f" must not hold {ids.dtype} ids as large as {ids[row]:.0f} at row {row}, because neighbouring ids are "
+            "then stored as one number. Keep ids as integers or text.",
+        )
+
+
+def require_ids(values: Any, name: str, n_rows: int | None = None) -> AnyArray:
+    """Return one id per row as an array; a missing id is an error."""
+    ids = as_ids(values, name, n_rows)
+    refuse_missing(ids, name)
+    return ids
+
+
+def refuse_missing(
+    ids: AnyArray, name: str, row_of: IntArray | None = None, *, what: str = "an id", unit: str = "row"
+) -> None:
+    """Raise an error if an id is missing; ``row_of`` has the row of each entry, if entries are not rows."""
+    missing = are_missing(ids)
+    if missing.any():
+        entry = int(missing.argmax())
+        row = entry if row_of is None else int(row_of[entry])
+        state = "blank" if isinstance(ids[entry], (str, bytes)) else "missing"
+        raise LtrValueError(
+            name,
+            f" must have {what} in every {unit}: it is {state} at {unit} {row}. Fill it in, or leave out the rows "
+            "without one.",
+        )
+
+
+def as_document_ids(values: Any, n_rows: int) -> AnyArray:
+    """Return one document id per row as text; a missing id is an error."""
+    ids = require_ids(values, Argument("docid"), n_rows)
+    return ids.astype(str) if ids.dtype.kind in "iuU" else np.array(id_texts(ids))
+
+
+def label_codes(values: Any, name: str, ascending: list[Hashable] | None = None) -> tuple[AnyArray, IntArray]:
+    """Return the distinct labels and, for each entry, the position of its label among them.
+
+    The labels are in the order of ``ascending``, by default the order of an ordered categorical, or
+    in order of first appearance if there is neither.
+    """
+    labels = as_ids(values, name)
+    refuse_missing(labels, name, what="a label", unit="entry")
+    distinct, code = codes_by_first_appearance(labels, name)
+    refuse_ids_of_one_text(distinct, name)
+    ascending = ordered_categories(values) if ascending is None else ascending
+    if ascending is None:
+        return distinct, code
+    position = {label: at for at, label in enumerate(ascending)}
+    order = np.argsort([position[label] for label in distinct.tolist()])
+    return distinct[order], np.argsort(order)[code]
+
+
+def ordered_categories(values: Any) -> list[Hashable] | None:
+    """Return the ascending labels of an ordered pandas categorical, otherwise None."""
+    categorical = getattr(values, "cat", values)  # the attribute of a pandas Series that holds them
+    return list(categorical.categories) if getattr(categorical, "ordered", None) is True else None
+
+
+def codes_by_first_appearance(ids: AnyArray, name: str) -> tuple[AnyArray, IntArray]:
+    """Return the distinct ids in order of first appearance, and the position of each entry's id."""
+    if ids.dtype == object:  # of any hashable type: a dict keeps 1 and "1" apart and remembers the order
+        try:
+            code = {value: at for at, value in enumerate(dict.fromkeys(ids.tolist()))}
+        except TypeError as error:
+            raise LtrTypeError(name, f" must be hashable: {error}.") from None
+        distinct = np.empty(len(code), dtype=object)
+        distinct[:] = list(code)
+        return distinct, np.fromiter(map(code.__getitem__, ids.tolist()), dtype=np.intp, count=len(ids))
+    distinct, first, inverse = np.unique(ids, return_index=True, return_inverse=True)
+    by_appearance = np.argsort(first)
+    position = np.empty(len(distinct), dtype=np.intp)
+    position[by_appearance] = np.arange(len(distinct))
+    return distinct[by_appearance], position[inverse]
