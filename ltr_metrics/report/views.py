@@ -404,7 +404,9 @@ def _opened(report: Report, comparison: Comparison, row: dict[str, Any], *, is_o
         caption = f"{one}, {report.names[row['metric']]} {number(value[one])}"
         tables.append(_list(report, opened, one, other, caption, forward=one == baseline))
     moves = Drawing("moves", _moves(opened, baseline, model))
-    return Fold(title, [Group("lists", [tables[0], moves, tables[1]])], "query", is_open)
+    has_columns = any(one.columns for of in opened.rankings.values() for one in of)  # two such lists are too wide
+    lists: list[PagePart] = [*tables] if has_columns else [tables[0], moves, tables[1]]
+    return Fold(title, [Group("lists stacked" if has_columns else "lists", lists)], "query", is_open)
 
 
 def _list(report: Report, opened: OpenedQuery, model: str, other: str, title: str, *, forward: bool) -> Table:
@@ -418,12 +420,11 @@ def _list(report: Report, opened: OpenedQuery, model: str, other: str, title: st
             Cell(f"{one.rank}{'=' * one.is_tied}", "relevant" * ((one.grade or 0) >= 1)),
             Cell("", more=[Drawing("grade", grade_of(report, one.grade))]),
             Cell(str(one.document), "doc"),
-            *(Cell("", "num", [f"{one.columns[name]:g}"]) for name in columns),
-            Cell("", "num", [f"{one.score:.4g}".replace("-", MINUS)]),
+            *(Cell("", "num", [f"{of:.4g}".replace("-", MINUS)]) for of in (*one.columns.values(), one.score)),
             Cell("", "move", [first, where] if word else []),
         ])  # fmt: skip
     rank = Cell("", more=[Words("rank", "hidden")])
-    head: list[str | Cell] = [rank, "grade", "document", *columns, Cell("score", "num"), "moves"]
+    head: list[str | Cell] = [rank, "grade", "document", *(Cell(one, "num") for one in (*columns, "score")), "moves"]
     return Table(head, rows, "l", title)
 
 
