@@ -183,7 +183,8 @@ def test_tables_fit_the_terminal_and_wide_shows_all(
     monkeypatch.setenv("NO_COLOR", "1")
     fitting, wide = in_process(capsys, *arguments), in_process(capsys, *arguments, "--wide")
     assert wide.out == plain.out
-    assert max(map(len, fitting.out.splitlines())) <= width
+    assert max(map(len, [*fitting.out.splitlines(), *fitting.err.splitlines()])) <= width
+    assert " ".join(fitting.err.split()) == " ".join(plain.err.split())
     header = fitting.out.splitlines()[0].split()
     assert [name for name in plain.out.splitlines()[0].split() if name not in header] == sorted(
         left_out, key=plain.out.splitlines()[0].split().index
