@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ltr_metrics.analysis.alignment import name_in
 from ltr_metrics.analysis.comparison import Comparison, Difference, shown_row
 from ltr_metrics.analysis.gate import Check, GateResult, Rule, read_rules
 from ltr_metrics.evaluation.tables import Cell, Drawing, Piece, Table, Words
@@ -13,7 +14,7 @@ from ltr_metrics.report.report import Report
 MAX_NAMES = 3  # of models in the answer
 MAX_GRADES = 10
 MAX_STEPS = 6  # that draw a grade
-PASSED, FAILED = "\N{CHECK MARK}", "\N{MULTIPLICATION X}"
+PASSED, FAILED = "✓", "✕"
 LONG_COMMAND = 70  # characters
 WORDS = {"better": "better", "worse": "worse", "unclear": "no clear difference", "untested": "not testable"}
 
@@ -85,8 +86,9 @@ def _best(report: Report) -> tuple[str, str]:
     sign = -1 if metric in report.first.lower_is_better else 1
     means = {model: result[metric] for model, result in report.evaluations.items()}
     best = max(means, key=lambda model: sign * means[model] if means[model] == means[model] else float("-inf"))
-    value = f"{report.names[metric]} {number(means[best])}"
-    return (f"{best} has the best {value}" if len(means) > 1 else f"{best} has {value}"), value
+    name, value = report.names[metric], number(means[best])
+    answer = f"{best} has the best {name}, {value}" if len(means) > 1 else f"{name} of {best} is {value}"
+    return answer, f"{name} {value}"
 
 
 # -- a row for each model ---------------------------------------------------------------------------------------------
@@ -159,7 +161,7 @@ def _reasons(comparison: Comparison, gate: GateResult | None, row: Difference) -
         mark, css = (PASSED, "rule") if check.passed else (f"{FAILED} failed:", "rule no")
         pieces.append(Words(f"{mark} {_short(check, comparison)}", css))
     if reading_of(row, comparison) == "unclear":
-        pieces.append(Words(f"\N{WHITE CIRCLE} detectable: {number(row.mde)}", ""))
+        pieces.append(Words(f"○ detectable: {number(row.mde)}", ""))
     return [*pieces, Drawing("reasons", {"reasons": [str(check) for check in checks]})]
 
 
@@ -183,6 +185,14 @@ def _short(check: Check, comparison: Comparison) -> str:
         text += f" {'at least' if rule.limit.is_floor else 'at most'} (limit {limit_text(rule)})"
     where = "" if check.segment is None else f"{check.segment}: "
     return f"{where}{text}{'' if check.verdict in ('passed', 'violated') else f': {check.verdict}'}"
+
+
+def rules_about(report: Report, metric: str) -> Iterator[tuple[Rule, str]]:
+    """Yield the rules of the gate that are about a metric over all queries, each with a model that it is for."""
+    for check in () if report.gate is None else report.gate.checks:
+        (rule,) = read_rules([check.rule], [])
+        if check.segment is None and name_in(report.first, rule.metric) == metric:
+            yield rule, check.model
 
 
 def limit_text(rule: Rule) -> str:
