@@ -122,7 +122,10 @@ if not typing.TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
         if name in _MODULES:
-            return importlib.import_module(f"{__name__}.{name}")
+            try:
+                return importlib.import_module(f"{__name__}.{name}")
+            except MissingExtraError as error:  # the only error that hasattr, help and completion expect
+                raise AttributeError(str(error)) from error
         if name not in _HOME:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         found = globals()[name] = getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)

@@ -318,6 +318,8 @@ def _quarters(counts: IntArray) -> tuple[list[Hashable], IntArray]:
     n_below = n_queries.cumsum()[:-1]  # queries below the second, third, ... distinct count
     targets = len(counts) * np.arange(1, 4) / 4
     cuts = {int(np.abs(n_below - target).argmin()) + 1 for target in targets} if len(n_below) else set()
+    if not len(distinct):
+        return [], np.zeros(0, dtype=np.intp)
     starts = distinct[[0, *sorted(cuts)]].tolist()
     labels = [str(start) if end == start + 1 else f"{start}-{end - 1}" for start, end in pairwise(starts)]
     return [*labels, f"{starts[-1]}+"], np.searchsorted(starts, counts, side="right") - 1

@@ -148,7 +148,9 @@ def _option(section: str, flags: str, text: str, metavar: str | None = None, **s
     def parameter(name: str, kind: Any, formats: Collection[str]) -> Option:
         choices = [one for one in (kind, *get_args(kind)) if get_origin(one) is Literal]
         many = get_origin(kind) in (tuple, dict)
-        own: dict[str, Any] = {"multiple": many, "is_flag": kind is bool}
+        own: dict[str, Any] = {"multiple": many}
+        if kind is bool:  # told that an option is no flag, click accepts it without its value
+            own["is_flag"] = True
         if choices or name == "form":
             own["type"] = click.Choice(get_args(choices[0]) if choices else list(formats))
         return Option([*flags.split(), name], help=text + " You can repeat this option." * many, **own, **settings)

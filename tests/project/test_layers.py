@@ -164,3 +164,12 @@ def test_the_command_without_its_extra_exits_with_2() -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert re.search(r"pip install .*\[report\]", done.stderr)
+
+
+def test_help_lists_the_package_where_an_extra_is_missing() -> None:
+    code = "import sys; sys.modules['sklearn'] = None; import ltr_metrics as ltr, inspect\n"
+    code += "print(hasattr(ltr, 'sklearn'), 'evaluate' in dict(inspect.getmembers(ltr)))\n"
+    code += "try:\n    ltr.sklearn\nexcept AttributeError as error:\n    print(error)"
+    shown = run(code)
+    assert shown.startswith("False True\n")
+    assert re.search(r"pip install .*\[sklearn\]", shown)
