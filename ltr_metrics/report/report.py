@@ -53,7 +53,8 @@ class Report:
     data : DataAudit or None
         Facts about the labels.
     comparison : Comparison or None
-        The comparison with the baseline, if there is one.
+        The comparison with the baseline, if there is one. Its ``query`` opens the queries whose
+        documents were kept.
     gate : GateResult or None
         The checks of the rules, if there are rules.
     intervals : dict of str to Intervals
