@@ -51,19 +51,20 @@ def answer_of(report: Report) -> tuple[str, str]:
         return _answer_of_gate(gate)
     metric, models = comparison.metrics[0], comparison.candidates or comparison.models
     name = report.names[metric]
+    where = f"than {comparison.baseline} in {name}"
     readings = {model: reading_of(comparison[metric, model], comparison) for model in models}
     better = [model for model, reading in readings.items() if reading == "better"]
     short = f"{len(better)} of {len(models)} better"
     if len(models) == 1:
         reading = readings[models[0]]
         if reading in ("unclear", "untested"):
-            return f"{models[0]} shows no clear difference in {name}", WORDS[reading]
-        return f"{models[0]} is {reading} in {name}", reading
+            return f"{models[0]} shows no clear difference from {comparison.baseline} in {name}", WORDS[reading]
+        return f"{models[0]} is {reading} {where}", reading
     if len(better) > MAX_NAMES:
-        return f"{len(better)} of {len(models)} candidates are better in {name}", short
+        return f"{len(better)} of {len(models)} candidates are better {where}", short
     if not better:
-        return f"None of {len(models)} candidates is better in {name}", short
-    return f"{listed(better)} {'is' if len(better) == 1 else 'are'} better in {name}", short
+        return f"None of {len(models)} candidates is better {where}", short
+    return f"{listed(better)} {'is' if len(better) == 1 else 'are'} better {where}", short
 
 
 def _answer_of_gate(gate: GateResult) -> tuple[str, str]:
