@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from ltr_metrics.analysis.alignment import name_in
 from ltr_metrics.analysis.comparison import Comparison, Difference, shown_row
 from ltr_metrics.analysis.gate import Check, GateResult, Rule, read_rules
+from ltr_metrics.analysis.settings import Settings
 from ltr_metrics.evaluation.tables import Cell, Drawing, Piece, Table, Words
 from ltr_metrics.report.parts import MINUS, Group, Line, PagePart, Pieces, interval, listed, number, percent, signed
 from ltr_metrics.report.report import Report
@@ -15,8 +16,14 @@ MAX_NAMES = 3  # of models in the answer
 MAX_GRADES = 10
 MAX_STEPS = 6  # that draw a grade
 PASSED, FAILED = "✓", "✕"
+CORRECTIONS = {"holm": "Holm", "bonferroni": "Bonferroni", "bh": "Benjamini-Hochberg", "none": "not corrected"}
 LONG_COMMAND = 70  # characters
 WORDS = {"better": "better", "worse": "worse", "unclear": "no clear difference", "untested": "not testable"}
+
+
+def alpha_text(settings: Settings) -> str:
+    """Return the error probability of a reading in percent."""
+    return f"{100 * (1 - settings.confidence):.3g}%"
 
 
 def reading_of(row: Difference, comparison: Comparison) -> str:
@@ -102,11 +109,10 @@ def verdict_parts(report: Report) -> Iterator[PagePart]:
         return
     metric, settings = comparison.metrics[0], comparison.settings
     name, first = report.names[metric], comparison[comparison.metrics[0], comparison.models[0]]
-    correction = settings.correction.capitalize() if settings.correction != "none" else "not corrected"
     header = [
         Cell("model"),
         Cell("gate"),
-        Cell("reading", more=[Words(f"at {percent(1 - settings.confidence, 0)}, {correction}", "small")]),
+        Cell("reading", more=[Words(f"at {alpha_text(settings)}, {CORRECTIONS[settings.correction]}", "small")]),
         Cell(f"{name}, change", "figure", [Words(f"{settings.level} interval", "small")]),
         Cell("relative", "figure", [Words(f"to {number(first.baseline_mean)}", "small")]),
     ]
