@@ -6,6 +6,7 @@ import typing
 from ltr_metrics._ranks.ranking import Ranking
 from ltr_metrics._rows.grouping import group_to_qid, qid_to_group
 from ltr_metrics._rows.positions import Positions
+from ltr_metrics._version import __version__ as __version__
 from ltr_metrics.errors import LtrError, LtrKeyError, LtrTypeError, LtrValueError, LtrWarning, MissingExtraError
 from ltr_metrics.evaluation.evaluate import Queries, evaluate
 from ltr_metrics.evaluation.result import Evaluation
@@ -51,7 +52,6 @@ if typing.TYPE_CHECKING:
     from ltr_metrics.logs.search_log import SearchLog
     from ltr_metrics.logs.training_log import PerQueryLog
 
-__version__ = "0.1.0"
 
 __all__ = [
     "CONVENTIONS",

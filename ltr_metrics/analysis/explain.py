@@ -313,7 +313,7 @@ def means_of(queries: Queries, scores: Any, readings: Iterable[Reading]) -> dict
     """Return the mean of each reading, with one evaluation for each policy."""
     by_policy: dict[tuple[Any, ...], list[Reading]] = {}
     for reading in readings:
-        by_policy.setdefault((*reading[1:], reading.metric.unit), []).append(reading)
+        by_policy.setdefault((*reading[1:], reading.metric.mean_over), []).append(reading)
     means: dict[Reading, float] = {}
     for alike in by_policy.values():
         mean = _evaluate(queries, scores, alike).mean

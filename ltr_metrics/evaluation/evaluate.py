@@ -419,7 +419,7 @@ def _weights(queries: LabelledQueries, request: Request) -> FloatArray | None:
     if not np.isfinite(weight).all():
         query = queries.qid[int(np.isinf(weight).argmax())]
         raise LtrValueError(
-            f"The weight of query {query}, times its number of {request.metrics[0].unit}, is beyond float64. "
+            f"The weight of query {query}, times its number of {request.metrics[0].mean_over}, is beyond float64. "
             "Scale the weights down."
         )
     return weight

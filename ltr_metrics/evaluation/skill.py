@@ -53,8 +53,8 @@ class ScaleValues(NamedTuple):
 class SkillScale:
     """The values for a random and for the ideal order of each query's documents, computed when they are first used.
 
-    Until then it keeps the queries. A copy for another process has them only if they need no labels any more: if they
-    are computed, or were read, or are parts or means of such ones (``sources``).
+    Until then it keeps the queries. A copy for another process has the values only if they no longer need the labels:
+    if they were computed or read, or are parts or means of such values (``sources``).
     """
 
     def __init__(self, compute: Callable[[], ScaleValues], sources: Sequence[SkillScale] | None = None) -> None:
