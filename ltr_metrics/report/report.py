@@ -40,6 +40,7 @@ MAX_OPENED = 5  # of these, queries whose documents are kept
 MAX_LISTS = 400  # such queries of all metrics and models, so that a report of many stays small
 MAX_DOCUMENTS = 10  # of each ranking of such a query
 RESAMPLES_OF_CURVES = 2_000  # at most, for the differences at each cutoff
+MANY_QUERIES = 20_000  # from which on Student's t gives these intervals as well as a bootstrap
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -53,7 +54,8 @@ class Report:
     data : DataAudit or None
         Facts about the labels.
     comparison : Comparison or None
-        The comparison with the baseline, if there is one.
+        The comparison with the baseline, if there is one. Its ``query`` opens the queries whose
+        documents were kept.
     gate : GateResult or None
         The checks of the rules, if there are rules.
     intervals : dict of str to Intervals
@@ -445,7 +447,7 @@ def _curves(
                 baseline=comparison.baseline,
                 test="t",  # of which the figure shows nothing
                 confidence=confidence,
-                interval=settings.interval,
+                interval=settings.interval if comparison.n_queries < MANY_QUERIES else "t",
                 cluster=comparison.cluster,
                 n_resamples=min(settings.n_resamples, RESAMPLES_OF_CURVES),
                 random_state=settings.seed,

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from ltr_metrics.analysis.alignment import name_in
 from ltr_metrics.analysis.comparison import Comparison, Difference, shown_row
 from ltr_metrics.analysis.gate import Check, GateResult, Rule, read_rules
+from ltr_metrics.analysis.settings import Settings
 from ltr_metrics.evaluation.tables import Cell, Drawing, Piece, Table, Words
 from ltr_metrics.report.parts import MINUS, Group, Line, PagePart, Pieces, interval, listed, number, percent, signed
 from ltr_metrics.report.report import Report
@@ -15,8 +16,14 @@ MAX_NAMES = 3  # of models in the answer
 MAX_GRADES = 10
 MAX_STEPS = 6  # that draw a grade
 PASSED, FAILED = "✓", "✕"
+CORRECTIONS = {"holm": "Holm", "bonferroni": "Bonferroni", "bh": "Benjamini-Hochberg", "none": "not corrected"}
 LONG_COMMAND = 70  # characters
 WORDS = {"better": "better", "worse": "worse", "unclear": "no clear difference", "untested": "not testable"}
+
+
+def alpha_text(settings: Settings) -> str:
+    """Return the error probability of a reading in percent."""
+    return f"{100 * (1 - settings.confidence):.3g}%"
 
 
 def reading_of(row: Difference, comparison: Comparison) -> str:
@@ -51,19 +58,20 @@ def answer_of(report: Report) -> tuple[str, str]:
         return _answer_of_gate(gate)
     metric, models = comparison.metrics[0], comparison.candidates or comparison.models
     name = report.names[metric]
+    where = f"than {comparison.baseline} in {name}"
     readings = {model: reading_of(comparison[metric, model], comparison) for model in models}
     better = [model for model, reading in readings.items() if reading == "better"]
     short = f"{len(better)} of {len(models)} better"
     if len(models) == 1:
         reading = readings[models[0]]
         if reading in ("unclear", "untested"):
-            return f"{models[0]} shows no clear difference in {name}", WORDS[reading]
-        return f"{models[0]} is {reading} in {name}", reading
+            return f"{models[0]} shows no clear difference from {comparison.baseline} in {name}", WORDS[reading]
+        return f"{models[0]} is {reading} {where}", reading
     if len(better) > MAX_NAMES:
-        return f"{len(better)} of {len(models)} candidates are better in {name}", short
+        return f"{len(better)} of {len(models)} candidates are better {where}", short
     if not better:
-        return f"None of {len(models)} candidates is better in {name}", short
-    return f"{listed(better)} {'is' if len(better) == 1 else 'are'} better in {name}", short
+        return f"None of {len(models)} candidates is better {where}", short
+    return f"{listed(better)} {'is' if len(better) == 1 else 'are'} better {where}", short
 
 
 def _answer_of_gate(gate: GateResult) -> tuple[str, str]:
@@ -101,11 +109,10 @@ def verdict_parts(report: Report) -> Iterator[PagePart]:
         return
     metric, settings = comparison.metrics[0], comparison.settings
     name, first = report.names[metric], comparison[comparison.metrics[0], comparison.models[0]]
-    correction = settings.correction.capitalize() if settings.correction != "none" else "not corrected"
     header = [
         Cell("model"),
         Cell("gate"),
-        Cell("reading", more=[Words(f"at {percent(1 - settings.confidence, 0)}, {correction}", "small")]),
+        Cell("reading", more=[Words(f"at {alpha_text(settings)}, {CORRECTIONS[settings.correction]}", "small")]),
         Cell(f"{name}, change", "figure", [Words(f"{settings.level} interval", "small")]),
         Cell("relative", "figure", [Words(f"to {number(first.baseline_mean)}", "small")]),
     ]

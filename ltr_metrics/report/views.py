@@ -33,7 +33,16 @@ from ltr_metrics.report.parts import (
 )
 from ltr_metrics.report.report import MAX_DOCUMENTS, Report, n_opened
 from ltr_metrics.report.sections import MAX_SEGMENTS, Section, audit_parts, learning_parts, ranking_parts, settings_of
-from ltr_metrics.report.verdict import grade_of, limit_text, reading_of, rules_about, top_grade, verdict_parts
+from ltr_metrics.report.verdict import (
+    CORRECTIONS,
+    alpha_text,
+    grade_of,
+    limit_text,
+    reading_of,
+    rules_about,
+    top_grade,
+    verdict_parts,
+)
 
 SCALE_RATIO = 10  # metrics whose differences are this many times larger get an axis of their own
 MAX_BLOCKS = 4  # metrics that a narrow window shows side by side
@@ -156,14 +165,15 @@ def _to_know(report: Report) -> dict[str, Pieces]:
 def _differences(report: Report, comparison: Comparison) -> Iterator[PagePart]:
     """Yield the differences as a table with a forest, on one axis for all metrics of a scale."""
     settings = comparison.settings
-    adjusted = f"{settings.correction.capitalize()}, {len(comparison.candidates)} models"
+    n_tests = len(comparison.candidates) * (len(comparison.metrics) if settings.correction_over == "all" else 1)
+    adjusted = f"{CORRECTIONS[settings.correction]}, {n_tests:,} tests"
     header = [
         Cell("model"),
-        Cell("reading", more=[Words(f"p ≤ {1 - settings.confidence:.2g}", "small")]),
+        Cell("reading", more=[Words(f"at {alpha_text(settings)}", "small")]),
         Cell("difference", "num", [Words(f"{settings.level} interval", "small")]),
         Cell("relative", "num"),
         Cell("", "draw"),
-        Cell("p", "num p", [Words(adjusted if settings.correction != "none" else "not corrected", "small")]),
+        Cell("p", "num p", [Words(adjusted, "small")]),
         Cell("queries", "num wtl", [Words("gain · same · lose", "small")]),
         Cell("detectable", "num mde", [Words(f"at {100 * settings.power:g}% power", "small")]),
     ]

@@ -108,7 +108,7 @@ def evil() -> str:
 def test_each_section_is_there_and_in_the_contents(page: Page) -> None:
     assert [name for name in page.all("id") if name in SECTIONS] == list(SECTIONS)
     assert [link for link in page.all("href") if link[1:] in SECTIONS] == [f"#{name}" for name in SECTIONS]
-    assert page.title == "Ranking report: xgboost is better in ndcg_exp@10 against bm25"
+    assert page.title == "Ranking report: xgboost is better than bm25 in ndcg_exp@10"
 
 
 def test_sections_without_data_are_left_out() -> None:
@@ -294,22 +294,22 @@ def test_the_leaderboard_marks_the_best_and_what_is_behind() -> None:
 
 
 ANSWERS: dict[str, tuple[dict[str, Any], str]] = {  # a is the best, c and d are equal
-    "one passes": ({"models": "ca", "rules": ["map > 0"]}, "a passes the gate"),
+    "one passes": ({"models": "ca", "rules": ["map > 0"]}, "a passes the gate against c"),
     "one fails": ({"models": "ca", "rules": ["map < 0"]}, "a fails the gate"),
     "some": ({"models": "cab", "rules": ["map > -0.01"]}, "1 of 2 candidates pass the gate"),
     "family": (
         {"models": "cab", "rules": ["map > -0.01"], "family": "one"},
         "The gate fails as a whole: 1 of 2 candidates pass",
     ),
-    "rule for one": ({"models": "cab", "rules": ["a: map > 0"]}, "a passes the gate"),
-    "better": ({"models": "ca"}, "a is better in map"),
-    "worse": ({"models": "ac"}, "c is worse in map"),
-    "unclear": ({"models": "cd"}, "d shows no clear difference in map"),
-    "both": ({"models": "dac"}, "a is better in map"),
-    "none": ({"models": "acd"}, "None of 2 candidates is better in map"),
-    "yardstick": ({"models": "cab", "comparing": {"yardsticks": ["b"]}}, "a is better in map"),
+    "rule for one": ({"models": "cab", "rules": ["a: map > 0"]}, "a passes the gate against c"),
+    "better": ({"models": "ca"}, "a is better than c in map"),
+    "worse": ({"models": "ac"}, "c is worse than a in map"),
+    "unclear": ({"models": "cd"}, "d shows no clear difference from c in map"),
+    "both": ({"models": "dac"}, "a is better than d in map"),
+    "none": ({"models": "acd"}, "None of 2 candidates is better than a in map"),
+    "yardstick": ({"models": "cab", "comparing": {"yardsticks": ["b"]}}, "a is better than c in map"),
     "best": ({"models": "cab", "baseline": None}, "a has the best map, 0."),
-    "lower": ({"models": "ca", "metrics": ["arp"]}, "a is better in arp"),
+    "lower": ({"models": "ca", "metrics": ["arp"]}, "a is better than c in arp"),
 }
 
 
