@@ -71,7 +71,7 @@ def runs_by_name(models: Any, data: Any = None) -> dict[str, list[Any]]:
         models = named_columns(models, "models")  # a mapping or a table of scores
     if not isinstance(models, dict) or len(models) < 2:
         raise LtrTypeError(
-            'compare needs two models or more by name, {"base": ..., "new": ...}, or as columns of data=, ["base", "new"]. '
+            'compare needs two models or more by name, {"base": ..., "new": ...}, or as columns of data=. '
             f"Got {len(models) if isinstance(models, dict) else f'a {type(models).__name__}'}."
         )
     return {name: _runs(name, model) for name, model in models.items()}

@@ -25,7 +25,9 @@ from ltr_metrics.io.tables import is_csv, read_ids
 from ltr_metrics.metrics.requests import resolve
 from ltr_metrics.report.csv import in_csv
 
-DATA_OPTIONS = ("qid", "label", "docid", "weight", "cluster", "qrels", "topics", "n_features", "zero_based", "on")
+DATA_OPTIONS = (
+    *("qid", "label", "docid", "weight", "cluster", "qrels", "topics", "drop_self", "n_features", "zero_based", "on"),
+)
 
 
 def _as_json(comparison: Comparison, origins: Mapping[str, str], result: GateResult | None) -> str:

@@ -164,7 +164,7 @@ def test_what_is_no_column_is_refused(case: str) -> None:
     [
         (["score", "nwe"], {"data": ROWS}, ltr.LtrKeyError, "no column 'nwe'. Did you mean 'new'"),
         (["score", "new"], {"data": ROWS, "y_true": ROWS["label"]}, ltr.LtrTypeError, "y_true does not go with data="),
-        (["score", "new"], {"y_true": ROWS["label"]}, ltr.LtrTypeError, "or as columns of data=, .* Got a list"),
+        (["score", "new"], {"y_true": ROWS["label"]}, ltr.LtrTypeError, "or as columns of data=. Got a list"),
         ({"a": [1, 2], "b": [2, 1]}, {}, ltr.LtrTypeError, "y_true is needed with scores, or data="),
         (["score"], {"data": ROWS}, ltr.LtrTypeError, "compare needs two models or more"),
         ({"a": "score", "b": ROWS["new"]}, {"data": ROWS}, ltr.LtrTypeError, "models= must name .* Got a Series"),
