@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ltr_metrics._rows.checks import as_numbers, as_vector, column_names, has_named_columns
+import numpy as np
+
+from ltr_metrics._rows.checks import column_names, has_named_columns
+from ltr_metrics._rows.grouping import GroupedRows
+from ltr_metrics._rows.id_columns import as_ids
+from ltr_metrics._rows.per_query import labels_of
 from ltr_metrics.errors import Argument, LtrKeyError, LtrTypeError, LtrValueError, did_you_mean
 
 OF_ROWS = ("qid", "sample_weight", "query_weight", "docid", "retrieved", "judged", "cluster")
@@ -67,46 +71,20 @@ def _no_name(value: Any, option: str) -> LtrTypeError:
     return LtrTypeError(Argument(option, ...), message)
 
 
-def read_options(data: Any, label: str, options: Mapping[str, Any], needed: Iterable[str]) -> dict[str, Any]:
+def read_options(data: Any, label: str | None, options: Mapping[str, Any], needed: Iterable[str]) -> dict[str, Any]:
     """Return the arguments of `Queries`: columns in place of their names, and the columns that metrics need."""
     given = {"qid": "qid"} | {option: value for option, value in options.items() if value is not None}
     if "group" in given:
         raise LtrTypeError("group= has sizes, which are no column. Name the column of query ids with qid=.")
     read = {option: column_of(data, one, option) if option in OF_ROWS else one for option, one in given.items()}
     if "query_weight" in read:
-        read["query_weight"] = _by_query(read["qid"], read["query_weight"], given["query_weight"])
+        rows = GroupedRows.of_ids(as_ids(read["qid"], Argument("qid")))
+        weights, code = labels_of(rows, Argument("query_weight"), read["query_weight"])
+        read["query_weight"] = np.array(weights)[code]
     if isinstance(by := given.get("by"), str):
         read["by"] = column_of(data, by, "by")
     elif by is not None:
         read["by"] = {key: column_of(data, name, "by") for key, name in columns_by_key(by, "by").items()}
     columns = {name: name for name in needed} | columns_by_key(given.get("columns", {}), "columns")
     read["columns"] = {key: column_of(data, name, "columns") for key, name in columns.items()}
-    return {"y_true": column_of(data, label, "label"), **read}
-
-
-def _by_query(qid: Any, weight: Any, name: str) -> dict[Any, Any]:
-    """Return one weight per query, by id, of a column that has the same in all rows of a query."""
-    ids = as_vector(qid, Argument("qid"))
-    weights = as_numbers(weight, Argument("query_weight"), len(ids))
-    pairs = list(dict.fromkeys(zip(ids.tolist(), weights.tolist(), strict=True)))
-    by_id = dict(pairs)
-    if len(by_id) < len(pairs):
-        query = next(query for query, one in pairs if by_id[query] != one)
-        raise LtrValueError(
-            f"data[{name!r}] must have the same weight in all rows of a query, but query {query!r} has several. Name "
-            "weights of rows with sample_weight=."
-        )
-    return by_id
-
-
-@contextmanager
-def naming_columns(names: Mapping[str, str]) -> Iterator[None]:
-    """Name columns of the table in errors, in place of the arguments that they are."""
-    try:
-        yield
-    except (LtrValueError, LtrTypeError) as error:
-        parts = (
-            Argument("data", key=names[part.name]) if isinstance(part, Argument) and part.name in names else part
-            for part in error.parts
-        )
-        raise type(error)(*parts) from error
+    return {"y_true": column_of(data, "label" if label is None else label, "label"), **read}
