@@ -58,7 +58,7 @@ def column_of(data: Any, name: Any, option: str) -> Any:
 
 def columns_by_key(names: Any, option: str) -> dict[str, Any]:
     """Return the columns that are named, by the names that a mapping gives them, or by their own."""
-    if isinstance(names, Mapping):
+    if isinstance(names, Mapping) and names:
         return dict(names)
     names = [names] if isinstance(names, str) else names
     if not isinstance(names, (list, tuple)) or not names or not all(isinstance(name, str) for name in names):
@@ -85,6 +85,7 @@ def read_options(data: Any, label: str | None, options: Mapping[str, Any], neede
         read["by"] = column_of(data, by, "by")
     elif by is not None:
         read["by"] = {key: column_of(data, name, "by") for key, name in columns_by_key(by, "by").items()}
-    columns = {name: name for name in needed} | columns_by_key(given.get("columns", {}), "columns")
+    further = columns_by_key(given["columns"], "columns") if "columns" in given else {}
+    columns = {name: name for name in needed} | further
     read["columns"] = {key: column_of(data, name, "columns") for key, name in columns.items()}
     return {"y_true": column_of(data, "label" if label is None else label, "label"), **read}

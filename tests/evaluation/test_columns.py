@@ -136,6 +136,7 @@ WRONG: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
         "docid= must name one or more columns of data=, as text. Got a ndarray. Add it to the table and name its column"),
     "scores": ({"data": ROWS, "score": ROWS["new"]}, ltr.LtrTypeError, "score= must name .* Got a Series"),
     "no scores": ({"data": ROWS, "score": []}, ltr.LtrTypeError, "score= must name one or more"),
+    "no named scores": ({"data": ROWS, "score": {}}, ltr.LtrTypeError, "score= must name one or more"),
     "segments": ({"data": ROWS, "by": [ROWS["month"]]}, ltr.LtrTypeError, "by= must name .* Got a list"),
     "segment": ({"data": ROWS, "by": {"m": ROWS["month"]}}, ltr.LtrTypeError, "by= must name .* Got a Series"),
     "columns": ({"data": ROWS, "columns": ROWS}, ltr.LtrTypeError, "columns= must name .* Got a DataFrame"),
