@@ -46,6 +46,7 @@ if typing.TYPE_CHECKING:
     from ltr_metrics.analysis.moves import churn, rank_changes
     from ltr_metrics.evaluation.batches import evaluate_batches
     from ltr_metrics.evaluation.load import load_result
+    from ltr_metrics.evaluation.versions import show_versions
     from ltr_metrics.io.datasets import make_ranking, train_test_split
     from ltr_metrics.io.trec import from_qrels
     from ltr_metrics.logs.fitted_model import learning_curve
@@ -85,6 +86,7 @@ __all__ = [
     "make_ranking",
     "qid_to_group",
     "rank_changes",
+    "show_versions",
     "tie_audit",
     "train_test_split",
 ]
@@ -114,6 +116,7 @@ _HOME = {
     "load_result": "evaluation.load",
     "make_ranking": "io.datasets",
     "rank_changes": "analysis.moves",
+    "show_versions": "evaluation.versions",
     "tie_audit": "analysis.audit",
     "train_test_split": "io.datasets",
 }

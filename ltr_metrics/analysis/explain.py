@@ -15,7 +15,7 @@ from ltr_metrics.analysis.audit import has_ties
 from ltr_metrics.errors import Argument, LtrValueError, one_line
 from ltr_metrics.evaluation.evaluate import Queries, queries_from
 from ltr_metrics.evaluation.result import Evaluation
-from ltr_metrics.evaluation.tables import Result, Table, TableOrText
+from ltr_metrics.evaluation.tables import Table, TableOrText, Tabular
 from ltr_metrics.metrics.base import Metric, spell
 from ltr_metrics.metrics.conventions import Convention
 from ltr_metrics.metrics.names import require_one_metric
@@ -23,7 +23,7 @@ from ltr_metrics.metrics.requests import OneMetric, Policy, Request, name_of, re
 
 
 @dataclass(frozen=True, repr=False)
-class Explanation(Result):
+class Explanation(Tabular):
     """The difference between a metric's values under two conventions, by the fields that differ.
 
     Attributes

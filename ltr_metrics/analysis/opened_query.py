@@ -15,7 +15,7 @@ from ltr_metrics._rows.positions import Positions
 from ltr_metrics._rows.queries import LabelledQueries
 from ltr_metrics.errors import LtrKeyError, LtrValueError
 from ltr_metrics.evaluation.result import Evaluation, query_positions
-from ltr_metrics.evaluation.tables import CELLS, Result, Table, TableOrText
+from ltr_metrics.evaluation.tables import CELLS, Table, TableOrText, Tabular
 
 MAX_COLUMNS = 6  # of the data; more are features of a model, which nobody reads beside a document
 
@@ -67,7 +67,7 @@ class RankedDocument(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class OpenedQuery(Result):
+class OpenedQuery(Tabular):
     """The first documents of one query under each model of a comparison.
 
     Attributes

@@ -248,7 +248,7 @@ def _data_files(rows: Rows, by: Sequence[str]) -> list[Path]:
         raise LtrValueError(f"Name what to evaluate: {'--model, --scores or --run' if has_scores else '--model'}.")
     if len(set(map(is_table, files))) > 1:
         raise LtrValueError(f"DATA must be tables or LETOR files, not both. {NAMES_OF_TABLES}")
-    refuse(("topics",), "needs TREC files: --qrels and --run.")
+    refuse(("topics", "drop_self"), "needs TREC files: --qrels and --run.")
     if is_table(files[0]):
         refuse(LETOR_OPTIONS, "is for LETOR files; tables have named columns.")
     else:
@@ -342,7 +342,10 @@ def _read_runs(inputs: Inputs, by: Sequence[str]) -> Source:
     refuse(LETOR_OPTIONS, "is for LETOR files.")
     refuse(("on",), "joins scores with DATA, and TREC runs have their own documents.")
     _refuse_columns(by, "TREC files")
-    runs = {name: read_trec(qrels, file, topics=topics or "both") for name, file in files.items()}
+    runs = {
+        name: read_trec(qrels, file, topics=topics or "both", drop_self=inputs.drop_self)
+        for name, file in files.items()
+    }
     kinds = (("lacks topics of the qrels", "only_in_qrels"), ("has topics without judgments", "only_in_run"))
     differences = [
         f"The run {name!r} {what}: {', '.join(topics_of[:5])}{', ...' * (len(topics_of) > 5)}."

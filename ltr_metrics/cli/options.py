@@ -264,6 +264,9 @@ class Inputs(Rows):
         "Keep the topics that the qrels and all runs have (both), or all topics of the qrels, where a topic that a run "
         "lacks has no retrieved documents (qrels).  [default: different topics are an error]",
     )
+    drop_self: bool = data_option(
+        "--drop-self", "Leave out of the qrels and the runs the document that is the query itself: it has the same id."
+    )
 
     def description(self) -> str:
         """Return the names of the files of DATA, or that of the qrels."""

@@ -86,6 +86,8 @@ BAD = [
         ("label", "qid", "weight", "segment", "docid", "cluster")),
     (f"evaluate {CSV} --zero-based", "--zero-based is for LETOR files"),
     (f"evaluate {CSV} --topics qrels", "--topics needs TREC files: --qrels and --run"),
+    (f"evaluate {CSV} --drop-self", "--drop-self needs TREC files: --qrels and --run"),
+    ("compare --result saved.parquet --result worst.parquet --drop-self", "--drop-self"),
     (f"evaluate {CSV} --seed 1", "--seed is about confidence intervals: add --confidence"),
     (f"evaluate {CSV} --cluster user", "--cluster needs --confidence, .* or --save"),
     (f"evaluate {CSV} --sorted --cluster user", "--cluster does not go with --sorted"),

@@ -127,6 +127,7 @@ def test_the_root_lists_what_it_loads_later() -> None:
     ("missing", "code", "extra"),
     [
         ("pandas", "ltr_metrics.evaluate([1], [1], group=[1], metrics='mrr').to_pandas()", "report"),
+        ("polars", "ltr_metrics.evaluate([1], [1], group=[1], metrics='mrr').to_polars()", "polars"),
         (
             "lightgbm",
             "ltr_metrics.io.models.predict(model(b'tree\\ntree_sizes=9\\nTree=0\\nx\\nend of trees\\n\\nend of parameters\\n'), None)",
