@@ -181,9 +181,7 @@ class Report:
         sections: dict[str, Any] = {
             "source": self.source,
             "origins": self.origins,
-            "files": self.files,
-            "command": self.command,
-            "date": self.date,
+            **({"files": self.files, "command": self.command, "date": self.date} if self.command else {}),
             "data": self.data,
             "options": {
                 **{name: getattr(policy, name) for name in ("ties", "no_relevant", "no_relevant_of", "convention")},
