@@ -30,7 +30,7 @@ from ltr_metrics.evaluation.best_order import (
 )
 from ltr_metrics.evaluation.families import families_for
 from ltr_metrics.evaluation.means import mean, means
-from ltr_metrics.evaluation.rounding import SAME
+from ltr_metrics.evaluation.rounding import SAME, difference_of
 from ltr_metrics.metrics.base import Metric, RankMetric
 from ltr_metrics.metrics.order import PairAccuracy
 from ltr_metrics.metrics.requests import Family, Request, families_of
@@ -223,7 +223,7 @@ def skill_of(value: FloatArray, chance: FloatArray, ideal: FloatArray, weight: F
 
     which is the first-order expansion of the ratio (the delta method). All are NaN if b is 0.
     """
-    gain, span = value - chance, ideal - chance
+    gain, span = difference_of(value, chance), ideal - chance  # exactly 0 for a model of constant scores
     mean_gain, length, *sizes = means(np.array([gain, span, np.abs(chance), np.abs(ideal)]), weight)
     if not abs(length) > SAME * max(sizes):
         return np.full(len(value), math.nan)
