@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import platform
-from importlib.metadata import packages_distributions, version
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
 
 from ltr_metrics._ranks.native import CORE
 from ltr_metrics.evaluation.saved import versions
-from ltr_metrics.io.hosts import HOSTS
 
-OPTIONAL = (*HOSTS, "sklearn", "mlflow", "dask", "pyspark", "pandas", "polars", "pyarrow", "scipy", "matplotlib")
+OPTIONAL = (  # by the names that pip knows
+    *("lightgbm", "xgboost", "xgboost-cpu", "catboost", "scikit-learn", "mlflow", "dask", "pyspark"),
+    *("pandas", "polars", "pyarrow", "scipy", "matplotlib"),
+)
 
 
 def show_versions() -> None:
@@ -29,6 +32,7 @@ def show_versions() -> None:
     ltr_metrics    0...
     """
     lines = versions() | {"platform": platform.platform(), "compiled core": platform.machine() + CORE}
-    installed = packages_distributions()
-    lines |= {name: version(name) for module in OPTIONAL for name in installed.get(module, ())}
+    for name in OPTIONAL:
+        with suppress(PackageNotFoundError):
+            lines[name] = version(name)
     print("\n".join(f"{name:<14} {text}" for name, text in lines.items()))  # noqa: T201
