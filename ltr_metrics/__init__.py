@@ -6,6 +6,7 @@ import typing
 from ltr_metrics._ranks.ranking import Ranking
 from ltr_metrics._rows.grouping import group_to_qid, qid_to_group
 from ltr_metrics._rows.positions import Positions
+from ltr_metrics._version import __version__ as __version__
 from ltr_metrics.errors import LtrError, LtrKeyError, LtrTypeError, LtrValueError, LtrWarning, MissingExtraError
 from ltr_metrics.evaluation.evaluate import Queries, evaluate
 from ltr_metrics.evaluation.result import Evaluation
@@ -45,13 +46,13 @@ if typing.TYPE_CHECKING:
     from ltr_metrics.analysis.moves import churn, rank_changes
     from ltr_metrics.evaluation.batches import evaluate_batches
     from ltr_metrics.evaluation.load import load_result
+    from ltr_metrics.evaluation.versions import show_versions
     from ltr_metrics.io.datasets import make_ranking, train_test_split
     from ltr_metrics.io.trec import from_qrels
     from ltr_metrics.logs.fitted_model import learning_curve
     from ltr_metrics.logs.search_log import SearchLog
     from ltr_metrics.logs.training_log import PerQueryLog
 
-__version__ = "0.1.0"
 
 __all__ = [
     "CONVENTIONS",
@@ -85,6 +86,7 @@ __all__ = [
     "make_ranking",
     "qid_to_group",
     "rank_changes",
+    "show_versions",
     "tie_audit",
     "train_test_split",
 ]
@@ -114,6 +116,7 @@ _HOME = {
     "load_result": "evaluation.load",
     "make_ranking": "io.datasets",
     "rank_changes": "analysis.moves",
+    "show_versions": "evaluation.versions",
     "tie_audit": "analysis.audit",
     "train_test_split": "io.datasets",
 }
@@ -122,7 +125,10 @@ if not typing.TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
         if name in _MODULES:
-            return importlib.import_module(f"{__name__}.{name}")
+            try:
+                return importlib.import_module(f"{__name__}.{name}")
+            except MissingExtraError as error:  # the only error that hasattr, help and completion expect
+                raise AttributeError(str(error)) from error
         if name not in _HOME:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         found = globals()[name] = getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)

@@ -25,7 +25,7 @@ def metrics_by_labels() -> dict[tuple[float, float, str], list[Any]]:
     metrics: dict[tuple[float, float, str], list[Any]] = {}
     for entry in TABLE:
         if entry.cls is not ltr.Judged:
-            unit = entry.metrics()[0].unit
+            unit = entry.metrics()[0].mean_over
             metrics.setdefault((entry.scale, entry.highest, unit), []).extend(entry.metrics())
     return metrics
 

@@ -1046,8 +1046,8 @@ int64_t for_each_query(Documents all, const double* score, const int64_t* querie
 #pragma GCC visibility push(default)
 extern "C" {
 
-// Writes a value for each cutoff of each family and each of some queries: (values x all queries). A thread takes so many
-// queries at a time as a window has. With IDEAL, which needs values by grade, the means over all orders are written, too, if
+// Writes a value for each cutoff of each family and each of some queries: (values x all queries). Each thread
+// takes a window of queries at a time. With IDEAL, which needs values by grade, the means over all orders are written, too, if
 // `random` is not null. Returns -1, or a row whose score is NaN, or -2 if there is not enough memory.
 int64_t evaluate(const Documents* documents, const double* score, const int64_t* queries, int64_t n_queries,
                  const Family* families, int64_t n_families, double* out, double* random, int64_t window,

@@ -82,6 +82,7 @@ def _load() -> ctypes.CDLL:
 
 
 _core = _load()
+CORE = Path(_core._name).stem.removeprefix("core")  # noqa: SLF001  # of which processors it is, such as "-v3"
 _NUMBER, _POINTER = ctypes.c_int64, ctypes.c_void_p
 _core.evaluate.argtypes = [_POINTER, _POINTER, *(_POINTER, _NUMBER) * 2, _POINTER, _POINTER, _NUMBER, _NUMBER]
 _core.rank.argtypes = [_POINTER, _POINTER, _POINTER, _NUMBER, _POINTER, _POINTER, _POINTER, _NUMBER, _NUMBER]

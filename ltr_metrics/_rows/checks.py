@@ -168,9 +168,14 @@ def named_columns(table: Any, name: str) -> dict[str, Any]:
     return dict(zip(map(str, keys), columns, strict=True))
 
 
+def column_names(table: Any) -> list[Any]:
+    """Return the keys of a table's columns."""
+    return list(table.keys() if hasattr(table, "items") else getattr(table, "column_names", None) or table.columns)
+
+
 def refuse_repeated_names(table: Any, name: str) -> list[Any]:
     """Return the keys of a table's columns, and raise an error if two of them are one text."""
-    keys = list(table.keys() if hasattr(table, "items") else getattr(table, "column_names", None) or table.columns)
+    keys = column_names(table)
     for repeated, n_columns in Counter(map(str, keys)).most_common(1):
         if n_columns > 1:
             raise LtrValueError(

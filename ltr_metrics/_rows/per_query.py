@@ -133,8 +133,8 @@ def _is_by_id(rows: GroupedRows, name: str, values: Any) -> bool:
         if texts != ids and set(texts) == set(ids):
             raise LtrValueError(
                 f"{name} has the index 0, 1, 2, ... of a plain list, and the queries have the same ids in another "
-                "order, so it is open whether its values are by id, as those of groupby(..., as_index=False), or in "
-                f"the order of the queries, which begin with {one_line(ids[0])}. Pass a dict for values by id, or "
+                "order, so it is unclear whether its values are matched by id, as after groupby(..., as_index=False), "
+                f"or by position, where {one_line(ids[0])} is the first query. Pass a dict for values by id, or "
                 ".to_numpy() for values in order of first appearance."
             )
     return index is not None and not is_default

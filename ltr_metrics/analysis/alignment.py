@@ -23,6 +23,7 @@ from ltr_metrics._rows.per_query import cluster_of_queries, segmentations, warn_
 from ltr_metrics._rows.positions import Positions
 from ltr_metrics._rows.words import QueriesOfComparison
 from ltr_metrics.errors import Argument, LtrKeyError, LtrTypeError, LtrValueError, did_you_mean, naming
+from ltr_metrics.evaluation.columns import column_of, columns_by_key
 from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.evaluation.fingerprint import differing
 from ltr_metrics.evaluation.result import Evaluation, take_queries
@@ -59,16 +60,28 @@ class Aligned(NamedTuple):
 # -- what was passed --------------------------------------------------------------------------------------------------
 
 
-def runs_by_name(models: Any) -> dict[str, list[Any]]:
-    """Return the scores or results of each model, of which there are several if it has seeds."""
+def runs_by_name(models: Any, data: Any = None) -> dict[str, list[Any]]:
+    """Return the scores or results of each model, of which there are several if it has seeds.
+
+    Of a table ``data``, the scores are given as names of columns.
+    """
+    if data is not None:
+        models = {name: _columns(data, one) for name, one in columns_by_key(models, "models").items()}
     if has_named_columns(models) and not isinstance(models, Evaluation):
         models = named_columns(models, "models")  # a mapping or a table of scores
     if not isinstance(models, dict) or len(models) < 2:
         raise LtrTypeError(
-            'compare needs two models or more by name, {"base": ..., "new": ...}. '
+            'compare needs two models or more by name, {"base": ..., "new": ...}, or as columns of data=. '
             f"Got {len(models) if isinstance(models, dict) else f'a {type(models).__name__}'}."
         )
     return {name: _runs(name, model) for name, model in models.items()}
+
+
+def _columns(data: Any, model: Any) -> Any:
+    """Return the column of a model, or one for each seed, in place of the names; results stay as they are."""
+    if isinstance(model, (list, tuple)):
+        return [_columns(data, one) for one in model]
+    return model if isinstance(model, Evaluation) else column_of(data, model, "models")
 
 
 def _runs(name: str, model: Any) -> list[Any]:

@@ -15,7 +15,7 @@ from ltr_metrics.analysis.audit import has_ties
 from ltr_metrics.errors import Argument, LtrValueError, one_line
 from ltr_metrics.evaluation.evaluate import Queries, queries_from
 from ltr_metrics.evaluation.result import Evaluation
-from ltr_metrics.evaluation.tables import Result, Table, TableOrText
+from ltr_metrics.evaluation.tables import Table, TableOrText, Tabular
 from ltr_metrics.metrics.base import Metric, spell
 from ltr_metrics.metrics.conventions import Convention
 from ltr_metrics.metrics.names import require_one_metric
@@ -23,7 +23,7 @@ from ltr_metrics.metrics.requests import OneMetric, Policy, Request, name_of, re
 
 
 @dataclass(frozen=True, repr=False)
-class Explanation(Result):
+class Explanation(Tabular):
     """The difference between a metric's values under two conventions, by the fields that differ.
 
     Attributes
@@ -313,7 +313,7 @@ def means_of(queries: Queries, scores: Any, readings: Iterable[Reading]) -> dict
     """Return the mean of each reading, with one evaluation for each policy."""
     by_policy: dict[tuple[Any, ...], list[Reading]] = {}
     for reading in readings:
-        by_policy.setdefault((*reading[1:], reading.metric.unit), []).append(reading)
+        by_policy.setdefault((*reading[1:], reading.metric.mean_over), []).append(reading)
     means: dict[Reading, float] = {}
     for alike in by_policy.values():
         mean = _evaluate(queries, scores, alike).mean

@@ -19,7 +19,7 @@ from ltr_metrics.analysis.audit import has_ties
 from ltr_metrics.analysis.explain import Reading, format_choice, means_of, skill_of_reading
 from ltr_metrics.errors import Argument, LtrError, LtrValueError, LtrWarning, naming
 from ltr_metrics.evaluation.evaluate import Queries, queries_from
-from ltr_metrics.evaluation.tables import Result, Table, TableOrText
+from ltr_metrics.evaluation.tables import Table, TableOrText, Tabular
 from ltr_metrics.metrics.base import is_number
 from ltr_metrics.metrics.conventions import CONVENTIONS, Convention
 from ltr_metrics.metrics.names import require_one_metric
@@ -69,7 +69,7 @@ class CandidateConvention:
 
 
 @dataclass(frozen=True, repr=False)
-class Identification(Result):
+class Identification(Tabular):
     """The conventions and single changed choices, in the order of their distance to a given value.
 
     Attributes

@@ -19,7 +19,7 @@ from ltr_metrics.evaluation.change import gain_of
 from ltr_metrics.evaluation.ranges import ends_within, range_of
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.evaluation.rounding import difference_of
-from ltr_metrics.evaluation.tables import Record, Result, Table, TableOrText
+from ltr_metrics.evaluation.tables import Record, Table, TableOrText, Tabular
 from ltr_metrics.metrics.base import Metric
 
 TABLE = {  # what is printed
@@ -85,7 +85,7 @@ class Standing(Record):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Leaderboard(Result):
+class Leaderboard(Tabular):
     r"""Ranks of all models of a comparison in each metric, from one set of bootstrap samples.
 
     The samples are those of the intervals of `ltr_metrics.compare`: queries, or clusters, drawn

@@ -23,7 +23,7 @@ from ltr_metrics._rows.json_values import DataFrame, to_dataframe
 from ltr_metrics._rows.queries import LabelledQueries
 from ltr_metrics.evaluation.evaluate import queries_from
 from ltr_metrics.evaluation.means import mean
-from ltr_metrics.evaluation.tables import Result, Table
+from ltr_metrics.evaluation.tables import Table, Tabular
 from ltr_metrics.metrics.relevance import BinaryMetric
 
 MEASURES = ("overlap", "changed", "reordered", "rbo")
@@ -79,7 +79,7 @@ def rank_rows(queries: LabelledQueries, scores: Any, name: str) -> RowRanks:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Churn(Result):
+class Churn(Tabular):
     """The differences between two rankings, one value per query.
 
     Attributes
@@ -330,7 +330,7 @@ class Moves(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RankChanges(Result):
+class RankChanges(Tabular):
     """The relevant documents and their ranks in two rankings, largest change first.
 
     Attributes

@@ -15,7 +15,7 @@ from ltr_metrics._rows.positions import Positions
 from ltr_metrics._rows.queries import LabelledQueries
 from ltr_metrics.errors import LtrKeyError, LtrValueError
 from ltr_metrics.evaluation.result import Evaluation, query_positions
-from ltr_metrics.evaluation.tables import CELLS, Result, Table, TableOrText
+from ltr_metrics.evaluation.tables import CELLS, Table, TableOrText, Tabular
 
 MAX_COLUMNS = 6  # of the data; more are features of a model, which nobody reads beside a document
 
@@ -67,7 +67,7 @@ class RankedDocument(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class OpenedQuery(Result):
+class OpenedQuery(Tabular):
     """The first documents of one query under each model of a comparison.
 
     Attributes
@@ -287,12 +287,19 @@ def _documents(queries: LabelledQueries, rows: IntArray, has_ids: bool) -> list[
 
 
 def _columns(ranked: Mapping[str, RankedRows], rows: IntArray) -> dict[str, AnyArray]:
-    """Return the numbers of some rows in further columns, if these are few; not those that repeat scores."""
+    """Return the numbers of some rows in further columns, if these are few; not those that repeat grades or scores."""
     queries = next(iter(ranked.values())).queries
+    if len(queries.columns) > MAX_COLUMNS + len(ranked) + 2:  # the scores, the grade and the query may be columns
+        return {}
     columns = {name: np.asarray(values) for name, values in queries.columns.items()}
     numbers = {name: values[rows] for name, values in columns.items() if values.dtype.kind in "iuf"}
-    scores = [one.scores[rows] for one in ranked.values() if one.queries is queries]
-    own = {name: of for name, of in numbers.items() if not any(np.array_equal(of, one) for one in scores)}
+    known = [queries.grades[queries.grade_index[rows] - 1]]
+    known += [one.scores[rows] for one in ranked.values() if len(one.scores) == queries.n_rows]
+    own = {
+        name: values
+        for name, values in numbers.items()
+        if len(np.unique(values)) > 1 and not any(np.array_equal(values, one) for one in known)
+    }
     return own if len(own) <= MAX_COLUMNS else {}
 
 

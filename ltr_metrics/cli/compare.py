@@ -14,7 +14,13 @@ from ltr_metrics.analysis.comparison import Comparison, require_yardsticks
 from ltr_metrics.analysis.comparison import compare as compare_models
 from ltr_metrics.analysis.gate import GateResult, gate, read_rules
 from ltr_metrics.cli import options
-from ltr_metrics.cli.data import evaluate_sorted, read_source, requested_metrics, segments_by_count
+from ltr_metrics.cli.data import (
+    LETOR_OPTIONS,
+    evaluate_sorted,
+    read_source,
+    requested_metrics,
+    segments_by_count,
+)
 from ltr_metrics.cli.output import Output, gate_status, in_json
 from ltr_metrics.errors import LtrKeyError, LtrValueError, did_you_mean, naming
 from ltr_metrics.evaluation.load import load_result
@@ -26,7 +32,19 @@ from ltr_metrics.metrics.names import is_metric_name, metric
 from ltr_metrics.metrics.requests import resolve
 from ltr_metrics.report.csv import in_csv
 
-DATA_OPTIONS = ("qid", "label", "docid", "weight", "cluster", "qrels", "topics", "n_features", "zero_based", "on")
+DATA_OPTIONS = (
+    "qid",
+    "label",
+    "docid",
+    "weight",
+    "cluster",
+    "qrels",
+    "topics",
+    "rank_by",
+    "drop_self",
+    "on",
+    *LETOR_OPTIONS,
+)
 
 
 def _as_json(comparison: Comparison, origins: Mapping[str, str], result: GateResult | None) -> str:

@@ -272,7 +272,7 @@ def _data_files(rows: Rows, by: Sequence[str]) -> list[Path]:
         raise LtrValueError(f"Name what to evaluate: {'--model, --scores or --run' if has_scores else '--model'}.")
     if len({table_kind(file) == "" for file in files}) > 1:
         raise LtrValueError(f"DATA must be tables or LETOR files, not both. {NAMES_OF_TABLES}")
-    refuse(("topics", "rank_by"), "needs TREC files: --qrels and --run.")
+    refuse(("topics", "rank_by", "drop_self"), "needs TREC files: --qrels and --run.")
     if table_kind(files[0]):
         refuse(LETOR_OPTIONS, "is for LETOR files; tables have named columns.")
     else:
@@ -338,6 +338,8 @@ def _quarters(counts: IntArray) -> tuple[list[Hashable], IntArray]:
     n_below = n_queries.cumsum()[:-1]  # queries below the second, third, ... distinct count
     targets = len(counts) * np.arange(1, 4) / 4
     cuts = {int(np.abs(n_below - target).argmin()) + 1 for target in targets} if len(n_below) else set()
+    if not len(distinct):
+        return [], np.zeros(0, dtype=np.intp)
     starts = distinct[[0, *sorted(cuts)]].tolist()
     labels = [str(start) if end == start + 1 else f"{start}-{end - 1}" for start, end in pairwise(starts)]
     return [*labels, f"{starts[-1]}+"], np.searchsorted(starts, counts, side="right") - 1
@@ -361,7 +363,8 @@ def _read_runs(inputs: Inputs, by: Sequence[str]) -> Source:
     refuse(("on",), "joins scores with DATA, and TREC runs have their own documents.")
     _refuse_columns(by, "TREC files")
     runs = {
-        name: read_trec(qrels, file, topics=topics or "both", rank_by=inputs.rank_by) for name, file in files.items()
+        name: read_trec(qrels, file, topics=topics or "both", rank_by=inputs.rank_by, drop_self=inputs.drop_self)
+        for name, file in files.items()
     }
     kinds = (("lacks topics of the qrels", "only_in_qrels"), ("has topics without judgments", "only_in_run"))
     differences = [

@@ -146,7 +146,9 @@ def _option(section: str, flags: str, text: str, metavar: str | None = None, **s
     def parameter(name: str, kind: Any, formats: Collection[str]) -> Option:
         choices = [one for one in (kind, *get_args(kind)) if get_origin(one) is Literal]
         many = get_origin(kind) in (tuple, dict)
-        own: dict[str, Any] = {"multiple": many, "is_flag": kind is bool}
+        own: dict[str, Any] = {"multiple": many}
+        if kind is bool:  # told that an option is no flag, click accepts it without its value
+            own["is_flag"] = True
         if choices or name == "form":
             own["type"] = click.Choice(get_args(choices[0]) if choices else list(formats))
         return Option([*flags.split(), name], help=text + " You can repeat this option." * many, **own, **settings)
@@ -272,6 +274,9 @@ class Inputs(Rows):
     rank_by: words.RankBy | None = data_option(
         "--rank-by",
         "Rank the documents of the runs by score or by rank.  [default: score, or what the third of three columns is]",
+    )
+    drop_self: bool = data_option(
+        "--drop-self", "Leave out of the qrels and the runs the document that is the query itself: it has the same id."
     )
     is_sorted: bool = data_option(
         "--sorted",

@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import sys
+import textwrap
 from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -146,8 +147,12 @@ def drop_unwritten() -> None:
 
 
 def gate_status(gate: GateResult | None) -> int:
-    """Print the result of a gate, and return the exit status."""
+    """Print the result of a gate, with long lines wrapped on a terminal, and return the exit status."""
     if gate is None:
         return 0
-    print_message(str(gate))
+    lines = str(gate).splitlines()
+    if is_terminal(sys.stderr):
+        columns = shutil.get_terminal_size().columns
+        lines = [textwrap.fill(line, columns, subsequent_indent=" " * 6, break_on_hyphens=False) for line in lines]
+    print_message("\n".join(lines))
     return 0 if gate.passed else GATE_FAILED

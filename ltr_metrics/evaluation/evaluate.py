@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -17,8 +17,9 @@ from ltr_metrics._rows.checks import AnyArray, BoolArray, FloatArray
 from ltr_metrics._rows.positions import Positions
 from ltr_metrics._rows.queries import LabelledQueries
 from ltr_metrics._rows.words import ConventionName, NoRelevant, TiePolicy, Unjudged
-from ltr_metrics.errors import Argument, LtrTypeError, LtrValueError, did_you_mean
+from ltr_metrics.errors import Argument, LtrTypeError, LtrValueError, did_you_mean, naming
 from ltr_metrics.evaluation.by_metric import ByMetric
+from ltr_metrics.evaluation.columns import column_of, columns_by_key, read_options, refuse_mixture
 from ltr_metrics.evaluation.families import Families, families_for
 from ltr_metrics.evaluation.fingerprint import Fingerprint
 from ltr_metrics.evaluation.means import means
@@ -26,6 +27,8 @@ from ltr_metrics.evaluation.result import Evaluation, weights_above_0
 from ltr_metrics.evaluation.skill import SkillScale
 from ltr_metrics.metrics.conventions import Convention
 from ltr_metrics.metrics.requests import Metrics, Request, resolve_once
+
+SeveralScores = list[str] | tuple[str, ...] | Mapping[str, str]  # columns of scores, or by a name for each
 
 
 class Queries(LabelledQueries):
@@ -183,10 +186,54 @@ class Queries(LabelledQueries):
         )
 
 
+if TYPE_CHECKING:
+    from typing import TypedDict
+
+    from typing_extensions import Unpack  # of typing from Python 3.11 on
+
+    class Options(TypedDict, total=False):
+        """The options that `evaluate` has for arrays and for the columns of a table."""
+
+        qid: Any
+        group: Any
+        metrics: Metrics | None
+        ties: TiePolicy | None
+        no_relevant: NoRelevant | float | None
+        convention: ConventionName | Convention | None
+        query_weight: Any
+        sample_weight: Any
+        docid: Any
+        retrieved: Any
+        judged: Any
+        unjudged: Unjudged | None
+        columns: Any
+        by: Any
+        cluster: Any
+        skill: bool
+        n_threads: int | None
+
+
+@overload
+def evaluate(y_true: Any, y_score: Any, **options: Unpack[Options]) -> Evaluation: ...
+
+
+@overload
+def evaluate(*, data: Any, label: str = "label", score: str = "score", **options: Unpack[Options]) -> Evaluation: ...
+
+
+@overload
 def evaluate(
-    y_true: Any,
-    y_score: Any,
+    *, data: Any, label: str = "label", score: SeveralScores, **options: Unpack[Options]
+) -> dict[str, Evaluation]: ...
+
+
+def evaluate(
+    y_true: Any = None,
+    y_score: Any = None,
     *,
+    data: Any = None,
+    label: str | None = None,
+    score: str | SeveralScores | None = None,
     qid: Any = None,
     group: Any = None,
     metrics: Metrics | None = None,
@@ -204,7 +251,7 @@ def evaluate(
     cluster: Any = None,
     skill: bool = False,
     n_threads: int | None = None,
-) -> Evaluation:
+) -> Evaluation | dict[str, Evaluation]:
     """Rank each query's documents by score, and evaluate the rankings.
 
     Parameters
@@ -215,10 +262,21 @@ def evaluate(
         Scores; higher is better. Infinite scores rank first and last, and NaN is an
         error. Or the position of each document in the ranking, as
         `ltr_metrics.Positions`.
+    data : table, optional
+        Instead of arrays: a pandas or polars data frame, an Arrow table or a dict of arrays, with one
+        row per document. All columns are then given by name, and only ``data[name]`` is asked of the
+        table. Options with one value per row or per query are names of columns: ``qid``, ``docid``,
+        ``sample_weight``, ``query_weight``, ``retrieved``, ``judged``, ``cluster``, ``by`` and
+        ``columns``. The columns that metrics such as ``mean_of(price)`` need are read by themselves.
+    label : str, default "label"
+        Column of the grades.
+    score : str, or several of them, default "score"
+        Column of the scores. Several columns, in a list or in a mapping that names them, give a dict
+        with one evaluation each.
     qid : array-like of shape (n_rows,), optional
         One id per row, in any order, of any hashable type. Exactly one of ``qid`` and
         ``group`` is required. Two ids with the same text, such as 7 and ``"7"``, are an
-        error.
+        error. With ``data``, the column of the ids, ``"qid"`` by default.
     group : array-like of int, optional
         Sizes of the queries, whose rows are consecutive.
     metrics : str, Metric, or several of them, optional
@@ -238,7 +296,8 @@ def evaluate(
         the metric names, ``ties`` and ``no_relevant`` leave open.
     query_weight : array-like of shape (n_queries,) or mapping, optional
         One weight per query, in order of first appearance, or by qid. The ids of a
-        mapping may have another type: they are the same if they have the same text.
+        mapping may have another type: they are the same if they have the same text. With ``data``, a
+        column with the same weight in all rows of a query.
     sample_weight : array-like of shape (n_rows,), optional
         One weight per row; a query's weight is the mean of its row weights.
     docid : array-like of shape (n_rows,), optional
@@ -254,11 +313,13 @@ def evaluate(
         which leaves the condensed list.
     columns : mapping of str to array-like of shape (n_rows,), optional
         Further numeric columns by name, with one number per row, which ``mean_of(name)``,
-        ``sum_of(name)`` and metrics of your own read. A DataFrame is accepted.
+        ``sum_of(name)`` and metrics of your own read. A DataFrame is accepted. With ``data``, the
+        names of the columns that metrics of your own read without naming them.
     by : array-like, or mapping of str to array-like, optional
         One segment label per query, in order of first appearance, or per row, the same
         in all rows of a query. ``result.by`` has the evaluation of each segment.
-        Several segmentations are given by name.
+        Several segmentations are given by name. With ``data``, one column, or several in a list or in
+        a mapping that names them.
     cluster : array-like, optional
         One label per query or per row, such as a user or a query text. Queries of one cluster are
         not independent, so standard errors and intervals are computed over clusters.
@@ -274,15 +335,15 @@ def evaluate(
 
     Returns
     -------
-    Evaluation
+    Evaluation, or dict of str to Evaluation
         The values per query and their means, by metric. Higher is better, except for the metrics in
-        ``lower_is_better``.
+        ``lower_is_better``. Of several columns of scores, one evaluation for each.
 
     Raises
     ------
     LtrValueError, LtrTypeError
         See `Queries`. Also for NaN scores, unknown metrics, and labels that a metric is not defined
-        on.
+        on. With ``data``, also for a column that is missing, and for an array beside it.
 
     Warns
     -----
@@ -314,32 +375,40 @@ def evaluate(
     0.75
     >>> result.per_query["ndcg@10"].round(4)
     array([0.6309, 1.    ])
+
+    The same columns in a table, here a dict, with the scores of two models:
+
+    >>> table = {"query": [7, 7, 9, 9], "label": [1, 0, 0, 2], "old": [0.2, 0.8, 0.1, 0.7], "new": [2, 1, 1, 2]}
+    >>> results = ltr.evaluate(data=table, qid="query", score=["old", "new"], metrics=["mrr"])
+    >>> {name: result["mrr"] for name, result in results.items()}
+    {'old': 0.75, 'new': 1.0}
     """
-    if isinstance(y_true, Queries):
-        raise LtrTypeError("y_true is a Queries, which evaluates scores itself: y_true.evaluate(y_score, metrics).")
-    queries = Queries(
-        y_true,
-        qid=qid,
-        group=group,
-        query_weight=query_weight,
-        sample_weight=sample_weight,
-        docid=docid,
-        retrieved=retrieved,
-        judged=judged,
-        unjudged=unjudged,
-        columns=columns,
-        by=by,
-        cluster=cluster,
-    )
-    return queries.evaluate(
-        y_score,
-        metrics,
-        ties=ties,
-        no_relevant=no_relevant,
-        convention=convention,
-        skill=skill,
-        n_threads=n_threads,
-    )
+    options = {
+        "qid": qid,
+        "group": group,
+        "query_weight": query_weight,
+        "sample_weight": sample_weight,
+        "docid": docid,
+        "retrieved": retrieved,
+        "judged": judged,
+        "unjudged": unjudged,
+        "columns": columns,
+        "by": by,
+        "cluster": cluster,
+    }
+    policy: dict[str, Any] = {"ties": ties, "no_relevant": no_relevant, "convention": convention}
+    refuse_mixture(data, {"y_true": y_true, "y_score": y_score}, {"label": label, "score": score})
+    if data is None:
+        if isinstance(y_true, Queries):
+            raise LtrTypeError("y_true is a Queries, which evaluates scores itself: y_true.evaluate(y_score, metrics).")
+        return Queries(y_true, **options).evaluate(y_score, metrics, **policy, skill=skill, n_threads=n_threads)
+    queries = Queries(**read_options(data, label, options, resolve_once(metrics, **policy).needed_columns))
+    score, results = "score" if score is None else score, {}
+    for key, name in columns_by_key(score, "score").items():
+        y_score = column_of(data, name, "score")
+        with naming(name):
+            results[key] = queries.evaluate(y_score, metrics, **policy, skill=skill, n_threads=n_threads)
+    return results[score] if isinstance(score, str) else results
 
 
 class AuditedQueries(Queries):
@@ -419,7 +488,7 @@ def _weights(queries: LabelledQueries, request: Request) -> FloatArray | None:
     if not np.isfinite(weight).all():
         query = queries.qid[int(np.isinf(weight).argmax())]
         raise LtrValueError(
-            f"The weight of query {query}, times its number of {request.metrics[0].unit}, is beyond float64. "
+            f"The weight of query {query}, times its number of {request.metrics[0].mean_over}, is beyond float64. "
             "Scale the weights down."
         )
     return weight

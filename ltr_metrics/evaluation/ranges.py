@@ -19,8 +19,8 @@ UNBOUNDED: Range = (-math.inf, math.inf)
 def range_of(name: str, *values: Any) -> Range:
     """Return the lowest and the highest mean that a metric can have.
 
-    It is unbounded for a metric that is not of this library, and where a value lies outside, as one
-    that `no_relevant` sets may.
+    It is unbounded for a metric that is not of this library, and if a value lies outside of the
+    metric's range, which `no_relevant` can cause.
 
     >>> range_of("ndcg_exp@10", [0.2, 1.0]), range_of("kendall"), range_of("mrr", [-1.0, 0.5])
     ((0.0, 1.0), (-1.0, 1.0), (-inf, inf))

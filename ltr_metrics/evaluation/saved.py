@@ -21,6 +21,7 @@ import numpy as np
 from ltr_metrics._rows.checks import AnyArray
 from ltr_metrics._rows.ids import id_texts
 from ltr_metrics._rows.json_values import json_id
+from ltr_metrics._version import __version__
 from ltr_metrics.errors import LtrValueError, import_extra
 from ltr_metrics.evaluation.by_metric import ByMetric
 from ltr_metrics.evaluation.fingerprint import Fingerprint
@@ -146,6 +147,4 @@ def fields_from(column: Mapping[str, AnyArray], header: dict[str, Any]) -> dict[
 
 def versions() -> dict[str, str]:
     """Return the versions that the values may depend on."""
-    from ltr_metrics import __version__
-
     return {"ltr_metrics": __version__, "numpy": np.__version__, "python": platform.python_version()}

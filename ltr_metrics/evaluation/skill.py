@@ -30,7 +30,7 @@ from ltr_metrics.evaluation.best_order import (
 )
 from ltr_metrics.evaluation.families import families_for
 from ltr_metrics.evaluation.means import mean, means
-from ltr_metrics.evaluation.rounding import SAME
+from ltr_metrics.evaluation.rounding import SAME, difference_of
 from ltr_metrics.metrics.base import Metric, RankMetric
 from ltr_metrics.metrics.order import PairAccuracy
 from ltr_metrics.metrics.requests import Family, Request, families_of
@@ -53,8 +53,8 @@ class ScaleValues(NamedTuple):
 class SkillScale:
     """The values for a random and for the ideal order of each query's documents, computed when they are first used.
 
-    Until then it keeps the queries. A copy for another process has them only if they need no labels any more: if they
-    are computed, or were read, or are parts or means of such ones (``sources``).
+    Until then it keeps the queries. A copy for another process has the values only if they no longer need the labels:
+    if they were computed or read, or are parts or means of such values (``sources``).
     """
 
     def __init__(self, compute: Callable[[], ScaleValues], sources: Sequence[SkillScale] | None = None) -> None:
@@ -223,7 +223,7 @@ def skill_of(value: FloatArray, chance: FloatArray, ideal: FloatArray, weight: F
 
     which is the first-order expansion of the ratio (the delta method). All are NaN if b is 0.
     """
-    gain, span = value - chance, ideal - chance
+    gain, span = difference_of(value, chance), ideal - chance  # exactly 0 for a model of constant scores
     mean_gain, length, *sizes = means(np.array([gain, span, np.abs(chance), np.abs(ideal)]), weight)
     if not abs(length) > SAME * max(sizes):
         return np.full(len(value), math.nan)

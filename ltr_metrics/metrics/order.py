@@ -72,7 +72,7 @@ class PairAccuracy(Metric):
     average: Average = word("macro", Average)
 
     @property
-    def unit(self) -> str:
+    def mean_over(self) -> str:
         return "pairs" if self.average == "micro" else "queries"
 
     def query_weight(self, queries: LabelledQueries) -> FloatArray | None:

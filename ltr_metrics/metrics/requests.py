@@ -210,7 +210,7 @@ def _policy(
 
 def _common_unit(metrics: Iterable[Metric]) -> str:
     """Return what the means are over; refuse two kinds, because a query has one weight in an evaluation."""
-    kinds = {metric.unit: str(metric) for metric in metrics}
+    kinds = {metric.mean_over: str(metric) for metric in metrics}
     if len(kinds) > 1:
         raise LtrValueError(
             "One evaluation cannot hold these metrics, because "

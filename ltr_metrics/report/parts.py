@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ltr_metrics.evaluation.tables import Drawing, Piece, TableOrText
 
 Pieces = Sequence[Piece]
-MINUS = "\N{MINUS SIGN}"
+MINUS = "−"
 
 
 @dataclass(frozen=True)
@@ -82,19 +82,19 @@ PagePart = TableOrText | Line | Fold | Choice | Group | Figure | Drawing | Mappi
 
 def number(value: float | None, digits: int = 4) -> str:
     """Return a number with a minus sign that is as wide as a plus; a missing one is a dash."""
-    return "\N{EN DASH}" if value is None or value != value else f"{value:.{digits}f}".replace("-", MINUS)
+    return "–" if value is None or value != value else f"{value:.{digits}f}".replace("-", MINUS)
 
 
 def signed(value: float, digits: int = 4) -> str:
     """Return a number with its sign; digits are added until it does not look like 0."""
     while value and digits < 8 and round(abs(value), digits) == 0:
         digits += 1
-    return "\N{EN DASH}" if value != value else f"{value:+.{digits}f}".replace("-", MINUS)
+    return "–" if value != value else f"{value:+.{digits}f}".replace("-", MINUS)
 
 
 def percent(value: float, digits: int = 1, sign: str = "") -> str:
     """Return a share in percent."""
-    return "\N{EN DASH}" if value != value else f"{value:{sign}.{digits}%}".replace("-", MINUS)
+    return "–" if value != value else f"{value:{sign}.{digits}%}".replace("-", MINUS)
 
 
 def interval(low: float, high: float, digits: int = 4) -> str:
@@ -132,13 +132,7 @@ class Axis:
     def gate_label(self, value: float, text: str) -> tuple[float, str]:
         """Return where a margin is labelled: at the edge, with an arrow, if it lies beyond the axis."""
         x = self.x(value)
-        arrow = (
-            "\N{BLACK LEFT-POINTING SMALL TRIANGLE} "
-            if x < 0
-            else "\N{BLACK RIGHT-POINTING SMALL TRIANGLE} "
-            if x > 100
-            else ""
-        )
+        arrow = "◂ " if x < 0 else "▸ " if x > 100 else ""
         return min(max(x, 0), 100), f"{arrow}{text}"
 
     def scale(self) -> Drawing:

@@ -260,7 +260,7 @@ def as_html(report: Report) -> str:
     html = page.get_template("report.html.j2").render(
         answer=answer,
         short=short,
-        baseline=None if report.comparison is None else report.comparison.baseline,
+        against=None if report.comparison is None or report.gate is None else report.comparison.baseline,
         date=datetime.fromisoformat(report.date) if report.date else None,
         facts=facts_parts(report),
         sections=page_of(report, figures_of(report)),

@@ -37,8 +37,10 @@ CONFIDENCE = 0.95  # of intervals in a report without a comparison
 MAX_CUTOFFS = 20  # on one curve; more cutoffs are spaced evenly on a logarithmic scale
 MAX_CHANGES = 10  # queries listed on each side
 MAX_OPENED = 5  # of these, queries whose documents are kept
+MAX_LISTS = 400  # such queries of all metrics and models, so that a report of many stays small
 MAX_DOCUMENTS = 10  # of each ranking of such a query
 RESAMPLES_OF_CURVES = 2_000  # at most, for the differences at each cutoff
+MANY_QUERIES = 20_000  # from which on Student's t gives these intervals as well as a bootstrap
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -52,7 +54,8 @@ class Report:
     data : DataAudit or None
         Facts about the labels.
     comparison : Comparison or None
-        The comparison with the baseline, if there is one.
+        The comparison with the baseline, if there is one. Its ``query`` opens the queries whose
+        documents were kept.
     gate : GateResult or None
         The checks of the rules, if there are rules.
     intervals : dict of str to Intervals
@@ -178,9 +181,7 @@ class Report:
         sections: dict[str, Any] = {
             "source": self.source,
             "origins": self.origins,
-            "files": self.files,
-            "command": self.command,
-            "date": self.date,
+            **({"files": self.files, "command": self.command, "date": self.date} if self.command else {}),
             "data": self.data,
             "options": {
                 **{name: getattr(policy, name) for name in ("ties", "no_relevant", "no_relevant_of", "convention")},
@@ -372,14 +373,20 @@ def _sha256(path: Path) -> str:
     return digest.hexdigest()
 
 
+def n_opened(comparison: Comparison) -> int:
+    """Return how many queries are opened on each side, of each metric and model."""
+    n_pairs = len(comparison.metrics) * len(comparison.candidates or comparison.models)
+    return max(1, min(MAX_OPENED, MAX_LISTS // (2 * n_pairs)))
+
+
 def _listed(comparison: Comparison, changes: Iterable[dict[str, Any]]) -> list[Any]:
     """Return the queries whose documents the report shows: those of the largest changes, but not of yardsticks."""
-    n_shown: dict[tuple[Any, ...], int] = {}
+    n_each, n_shown = n_opened(comparison), dict[tuple[Any, ...], int]()
     listed: dict[Any, None] = {}
     for row in changes:
         key = row["metric"], row["model"], row["has_gained"]
         n_shown[key] = n_shown.get(key, 0) + 1
-        if n_shown[key] <= MAX_OPENED and row["model"] not in comparison.yardsticks:
+        if n_shown[key] <= n_each and row["model"] not in comparison.yardsticks:
             listed[row["qid"]] = None
     return list(listed)
 
@@ -438,7 +445,7 @@ def _curves(
                 baseline=comparison.baseline,
                 test="t",  # of which the figure shows nothing
                 confidence=confidence,
-                interval=settings.interval,
+                interval=settings.interval if comparison.n_queries < MANY_QUERIES else "t",
                 cluster=comparison.cluster,
                 n_resamples=min(settings.n_resamples, RESAMPLES_OF_CURVES),
                 random_state=settings.seed,

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ltr_metrics.analysis.alignment import name_in
 from ltr_metrics.analysis.comparison import Comparison, Difference, shown_row
 from ltr_metrics.analysis.gate import Check, GateResult, Rule, read_rules
+from ltr_metrics.analysis.settings import Settings
 from ltr_metrics.evaluation.tables import Cell, Drawing, Piece, Table, Words
 from ltr_metrics.report.parts import MINUS, Group, Line, PagePart, Pieces, interval, listed, number, percent, signed
 from ltr_metrics.report.report import Report
@@ -13,9 +15,15 @@ from ltr_metrics.report.report import Report
 MAX_NAMES = 3  # of models in the answer
 MAX_GRADES = 10
 MAX_STEPS = 6  # that draw a grade
-PASSED, FAILED = "\N{CHECK MARK}", "\N{MULTIPLICATION X}"
+PASSED, FAILED = "✓", "✕"
+CORRECTIONS = {"holm": "Holm", "bonferroni": "Bonferroni", "bh": "Benjamini-Hochberg", "none": "not corrected"}
 LONG_COMMAND = 70  # characters
 WORDS = {"better": "better", "worse": "worse", "unclear": "no clear difference", "untested": "not testable"}
+
+
+def alpha_text(settings: Settings) -> str:
+    """Return the error probability of a reading in percent."""
+    return f"{100 * (1 - settings.confidence):.3g}%"
 
 
 def reading_of(row: Difference, comparison: Comparison) -> str:
@@ -50,19 +58,20 @@ def answer_of(report: Report) -> tuple[str, str]:
         return _answer_of_gate(gate)
     metric, models = comparison.metrics[0], comparison.candidates or comparison.models
     name = report.names[metric]
+    where = f"than {comparison.baseline} in {name}"
     readings = {model: reading_of(comparison[metric, model], comparison) for model in models}
     better = [model for model, reading in readings.items() if reading == "better"]
     short = f"{len(better)} of {len(models)} better"
     if len(models) == 1:
         reading = readings[models[0]]
         if reading in ("unclear", "untested"):
-            return f"{models[0]} shows no clear difference in {name}", WORDS[reading]
-        return f"{models[0]} is {reading} in {name}", reading
+            return f"{models[0]} shows no clear difference from {comparison.baseline} in {name}", WORDS[reading]
+        return f"{models[0]} is {reading} {where}", reading
     if len(better) > MAX_NAMES:
-        return f"{len(better)} of {len(models)} candidates are better in {name}", short
+        return f"{len(better)} of {len(models)} candidates are better {where}", short
     if not better:
-        return f"None of {len(models)} candidates is better in {name}", short
-    return f"{listed(better)} {'is' if len(better) == 1 else 'are'} better in {name}", short
+        return f"None of {len(models)} candidates is better {where}", short
+    return f"{listed(better)} {'is' if len(better) == 1 else 'are'} better {where}", short
 
 
 def _answer_of_gate(gate: GateResult) -> tuple[str, str]:
@@ -85,8 +94,9 @@ def _best(report: Report) -> tuple[str, str]:
     sign = -1 if metric in report.first.lower_is_better else 1
     means = {model: result[metric] for model, result in report.evaluations.items()}
     best = max(means, key=lambda model: sign * means[model] if means[model] == means[model] else float("-inf"))
-    value = f"{report.names[metric]} {number(means[best])}"
-    return (f"{best} has the best {value}" if len(means) > 1 else f"{best} has {value}"), value
+    name, value = report.names[metric], number(means[best])
+    answer = f"{best} has the best {name}, {value}" if len(means) > 1 else f"{name} of {best} is {value}"
+    return answer, f"{name} {value}"
 
 
 # -- a row for each model ---------------------------------------------------------------------------------------------
@@ -99,11 +109,10 @@ def verdict_parts(report: Report) -> Iterator[PagePart]:
         return
     metric, settings = comparison.metrics[0], comparison.settings
     name, first = report.names[metric], comparison[comparison.metrics[0], comparison.models[0]]
-    correction = settings.correction.capitalize() if settings.correction != "none" else "not corrected"
     header = [
         Cell("model"),
         Cell("gate"),
-        Cell("reading", more=[Words(f"at {percent(1 - settings.confidence, 0)}, {correction}", "small")]),
+        Cell("reading", more=[Words(f"at {alpha_text(settings)}, {CORRECTIONS[settings.correction]}", "small")]),
         Cell(f"{name}, change", "figure", [Words(f"{settings.level} interval", "small")]),
         Cell("relative", "figure", [Words(f"to {number(first.baseline_mean)}", "small")]),
     ]
@@ -159,7 +168,7 @@ def _reasons(comparison: Comparison, gate: GateResult | None, row: Difference) -
         mark, css = (PASSED, "rule") if check.passed else (f"{FAILED} failed:", "rule no")
         pieces.append(Words(f"{mark} {_short(check, comparison)}", css))
     if reading_of(row, comparison) == "unclear":
-        pieces.append(Words(f"\N{WHITE CIRCLE} detectable: {number(row.mde)}", ""))
+        pieces.append(Words(f"○ detectable: {number(row.mde)}", ""))
     return [*pieces, Drawing("reasons", {"reasons": [str(check) for check in checks]})]
 
 
@@ -183,6 +192,14 @@ def _short(check: Check, comparison: Comparison) -> str:
         text += f" {'at least' if rule.limit.is_floor else 'at most'} (limit {limit_text(rule)})"
     where = "" if check.segment is None else f"{check.segment}: "
     return f"{where}{text}{'' if check.verdict in ('passed', 'violated') else f': {check.verdict}'}"
+
+
+def rules_about(report: Report, metric: str) -> Iterator[tuple[Rule, str]]:
+    """Yield the rules of the gate that are about a metric over all queries, each with a model that it is for."""
+    for check in () if report.gate is None else report.gate.checks:
+        (rule,) = read_rules([check.rule], [])
+        if check.segment is None and name_in(report.first, rule.metric) == metric:
+            yield rule, check.model
 
 
 def limit_text(rule: Rule) -> str:

@@ -9,7 +9,6 @@ import numpy as np
 
 from ltr_metrics._rows.ids import id_text
 from ltr_metrics.analysis.comparison import Comparison, Difference, shown_row
-from ltr_metrics.analysis.gate import Rule, read_rules
 from ltr_metrics.analysis.intervals import shown_interval
 from ltr_metrics.analysis.opened_query import OpenedQuery, RankedDocument
 from ltr_metrics.analysis.settings import TESTS
@@ -17,6 +16,7 @@ from ltr_metrics.evaluation.change import gain_of
 from ltr_metrics.evaluation.saved import versions
 from ltr_metrics.evaluation.tables import Cell, Drawing, Piece, Table, Words
 from ltr_metrics.report.parts import (
+    MINUS,
     Axis,
     Choice,
     Figure,
@@ -31,16 +31,25 @@ from ltr_metrics.report.parts import (
     percent,
     signed,
 )
-from ltr_metrics.report.report import MAX_DOCUMENTS, MAX_OPENED, Report
+from ltr_metrics.report.report import MAX_DOCUMENTS, Report, n_opened
 from ltr_metrics.report.sections import MAX_SEGMENTS, Section, audit_parts, learning_parts, ranking_parts, settings_of
-from ltr_metrics.report.verdict import grade_of, limit_text, reading_of, top_grade, verdict_parts
+from ltr_metrics.report.verdict import (
+    CORRECTIONS,
+    alpha_text,
+    grade_of,
+    limit_text,
+    reading_of,
+    rules_about,
+    top_grade,
+    verdict_parts,
+)
 
 SCALE_RATIO = 10  # metrics whose differences are this many times larger get an axis of their own
 MAX_BLOCKS = 4  # metrics that a narrow window shows side by side
 MAX_BARS = 500  # of a strip; of more queries, evenly spaced ones are drawn, which looks the same
-MARKS = {"better": "\N{BLACK UP-POINTING TRIANGLE}", "worse": "\N{BLACK DOWN-POINTING TRIANGLE}"}
-UNCLEAR = "\N{WHITE CIRCLE}"
-ARROWS = {"up": "\N{UPWARDS ARROW}", "down": "\N{DOWNWARDS ARROW}"}
+MARKS = {"better": "▲", "worse": "▼"}
+UNCLEAR = "○"
+ARROWS = {"up": "↑", "down": "↓"}
 
 
 def page_of(report: Report, figures: Sequence[Figure]) -> list[Section]:
@@ -77,9 +86,9 @@ def _leaderboard(report: Report) -> Iterator[PagePart]:
     key: list[Piece] = []
     if board is not None:
         key += [
-            Words("\N{BLACK STAR} best", ""),
-            Words("\N{WHITE DOWN-POINTING TRIANGLE} behind: rank 1 is outside its interval", ""),
-            Words(f"1\N{EN DASH}3 {board.settings.level} interval of the rank", ""),
+            Words("★ best", ""),
+            Words("▽ behind: rank 1 is outside its interval", ""),
+            Words(f"1–3 {board.settings.level} interval of the rank", ""),
         ]
     if first.shows_skill:
         key += [Drawing("skill", {"share": 44, "text": ""}), Words("from random to ideal", "")]
@@ -115,7 +124,7 @@ def _standing(report: Report, model: str, metric: str) -> Cell:
         ranks = dict.fromkeys([standing.rank_low, standing.rank_high])
         if css:
             more.append(Words(css, "hidden"))
-        more.append(Words("\N{EN DASH}".join(map(str, ranks)), "ranks"))
+        more.append(Words("–".join(map(str, ranks)), "ranks"))
     elif model in report.intervals and report.comparison is None:
         row = shown_interval(report.intervals[model], report.intervals[model][metric])
         more.append(Words(f"[{number(row.ci_low)}, {number(row.ci_high)}]", "small"))
@@ -156,15 +165,16 @@ def _to_know(report: Report) -> dict[str, Pieces]:
 def _differences(report: Report, comparison: Comparison) -> Iterator[PagePart]:
     """Yield the differences as a table with a forest, on one axis for all metrics of a scale."""
     settings = comparison.settings
-    adjusted = f"{settings.correction.capitalize()}, {len(comparison.candidates)} models"
+    n_tests = len(comparison.candidates) * (len(comparison.metrics) if settings.correction_over == "all" else 1)
+    adjusted = f"{CORRECTIONS[settings.correction]}, {n_tests:,} tests"
     header = [
         Cell("model"),
-        Cell("reading", more=[Words(f"p \N{LESS-THAN OR EQUAL TO} {1 - settings.confidence:.2g}", "small")]),
+        Cell("reading", more=[Words(f"at {alpha_text(settings)}", "small")]),
         Cell("difference", "num", [Words(f"{settings.level} interval", "small")]),
         Cell("relative", "num"),
         Cell("", "draw"),
-        Cell("p", "num p", [Words(adjusted if settings.correction != "none" else "not corrected", "small")]),
-        Cell("queries", "num wtl", [Words("gain \N{MIDDLE DOT} same \N{MIDDLE DOT} lose", "small")]),
+        Cell("p", "num p", [Words(adjusted, "small")]),
+        Cell("queries", "num wtl", [Words("gain · same · lose", "small")]),
         Cell("detectable", "num mde", [Words(f"at {100 * settings.power:g}% power", "small")]),
     ]
     models = comparison.candidates or comparison.models
@@ -193,10 +203,14 @@ def _group(
 ) -> Iterator[list[str | Cell]]:
     """Yield the rows of a metric, after its head."""
     first = shown[metric, comparison.models[0]]
-    margins = {model: _margins(report, comparison, metric, model) for model in comparison.models}
-    labels = dict(
-        axis.gate_label(value, f"gate {limit_text(rule)}") for of_model in margins.values() for value, rule in of_model
-    )
+    margins: dict[str, list[tuple[float, bool]]] = {model: [] for model in comparison.models}
+    labels = {}
+    for rule, model in rules_about(report, metric):
+        if rule.kind in ("difference", "relative"):
+            margin = rule.limit.number * (shown[metric, model].baseline_mean if rule.kind == "relative" else 1)
+            margins[model].append((margin, rule.limit.is_floor))
+            x, text = axis.gate_label(margin, f"gate {limit_text(rule)}")
+            labels[x] = text
     better = "" if first.higher_is_better else "; lower is better"
     about = f"{comparison.baseline} {number(first.baseline_mean)}, {first.sample_size}{better}"
     gate = [Drawing("gate_labels", {"labels": list(labels.items())})] if labels else []
@@ -205,8 +219,7 @@ def _group(
     for model in comparison.models:
         row = shown[metric, model]
         reading = reading_of(row, comparison)
-        limits = [(value, rule.limit.is_floor) for value, rule in margins[model]]
-        drawing = axis.interval(row.ci_low, row.ci_high, row.difference, reading, limits)
+        drawing = axis.interval(row.ci_low, row.ci_high, row.difference, reading, margins[model])
         relative = row.difference / row.baseline_mean if row.baseline_mean > 0 else float("nan")
         p = "< 0.001" if row.p_adjusted < 0.001 else number(row.p_adjusted, 3)
         yield [
@@ -216,21 +229,9 @@ def _group(
             Cell("", "num rel", [percent(relative, sign="+")]),
             Cell("", "draw", [drawing] if row.ci_low == row.ci_low else []),
             Cell("", "num p", [p]),
-            Cell("", "num wtl", [f"{row.wins:,} \N{MIDDLE DOT} {row.ties:,} \N{MIDDLE DOT} {row.losses:,}"]),
+            Cell("", "num wtl", [f"{row.wins:,} · {row.ties:,} · {row.losses:,}"]),
             Cell("", "num mde", [number(row.mde)]),
         ]
-
-
-def _margins(report: Report, comparison: Comparison, metric: str, model: str) -> list[tuple[float, Rule]]:
-    """Return the margins of the gate for a model, in units of the metric, each with its rule."""
-    margins = []
-    for check in () if report.gate is None else report.gate.checks:
-        if check.model == model and check.segment is None and check.kind in ("difference", "relative"):
-            (rule,) = read_rules([check.rule], [])
-            row = comparison[rule.metric, model]
-            if row.metric == metric:
-                margins.append((check.limit * (row.baseline_mean if rule.kind == "relative" else 1), rule))
-    return margins
 
 
 def groups_by_scale(comparison: Comparison) -> list[list[str]]:
@@ -308,7 +309,8 @@ def _of_metric(
                 row.append(Cell("", "num", [number(shown[of, text, models[0]].baseline_mean, 3)]))
                 row += [_in_segment(shown[of, text, model], axis) for model in models]
             rows.append(row)
-    table = Table([*head, *(Cell(model, "draw", scale) for model in models)], rows, "l")
+    css = "num" if comparison is None else "draw"
+    table = Table([*head, *(Cell(model, css, scale) for model in models)], rows, "l")
     if comparison is None:
         return [Group("segments", [table])]
     n_marked = sum(_mark(row) != "unclear" for row in shown.values())
@@ -330,16 +332,10 @@ def _mark(row: Difference) -> str:
 
 def _in_segment(row: Difference, axis: Axis) -> Cell:
     css = _mark(row)
-    pieces: list[Piece] = [
-        f"{MARKS.get(css, UNCLEAR)}",
-        Words(css, "hidden"),
-        Words(signed(row.difference, 3), "b"),
-    ]
+    pieces: list[Piece] = [MARKS.get(css, UNCLEAR), Words(css, "hidden"), Words(signed(row.difference, 3), "b")]
     if row.ci_low == row.ci_low:
-        pieces += [
-            Words(interval(row.ci_low, row.ci_high, 3), "ci"),
-            axis.interval(row.ci_low, row.ci_high, row.difference, css),
-        ]
+        drawing = axis.interval(row.ci_low, row.ci_high, row.difference, css)
+        pieces += [Words(interval(row.ci_low, row.ci_high, 3), "ci"), drawing]
     return Cell("", css, pieces)
 
 
@@ -354,22 +350,15 @@ def _queries(report: Report, comparison: Comparison) -> list[PagePart]:
             rows = [row for row in report.changes if (row["metric"], row["model"]) == (metric, model)]
             parts: list[PagePart] = [*_strip(report, comparison, metric, model)]
             for has_gained, title in ((True, "Largest gains"), (False, "Largest losses")):
-                shown = [row for row in rows if row["has_gained"] == has_gained][:MAX_OPENED]
+                shown = [row for row in rows if row["has_gained"] == has_gained][: n_opened(comparison)]
                 folds = [_opened(report, comparison, row, is_open=has_gained and not i) for i, row in enumerate(shown)]
                 parts += [Line([title], "title"), *folds] if shown else []
             options[f"{report.names[metric]}, {model}"] = parts
     if not report.changes:
         return []
-    top, opened = top_grade(report), comparison.documents.opened
-    key: list[Piece] = [
-        Drawing("grade", grade_of(report, float(top))),
-        Drawing("grade", grade_of(report, 0.0)),
-        "grade",
-    ]
-    key += [
-        Words("= tied with a neighbour, here in input order", ""),
-        Words("\N{UPWARDS ARROW} \N{DOWNWARDS ARROW} rank in the other list", ""),
-    ]
+    opened = comparison.documents.opened
+    key: list[Piece] = [Drawing("grade", grade_of(report, float(one))) for one in (top_grade(report), 0)]
+    key += ["grade", Words("= tied with a neighbour, here in input order", ""), Words("↑ ↓ rank in the other list", "")]
     key += [Words("in", "new"), Words("out", "new"), f"enters or leaves the top {MAX_DOCUMENTS}"]
     return [*[Line(key, "key legend")] * bool(opened), Choice("Metric and model", options)]
 
@@ -378,37 +367,25 @@ def _strip(report: Report, comparison: Comparison, metric: str, model: str) -> I
     """Yield the differences of all queries, sorted, with the loss that the gate counts."""
     row, difference = comparison[metric, model], comparison.differences(metric, model)
     gain = np.sort(gain_of(difference[~np.isnan(difference)], higher_is_better=row.higher_is_better))[::-1]
-    losses = []
-    for check in () if report.gate is None else report.gate.checks:
-        (rule,) = read_rules([check.rule], [])
-        if (
-            check.model == model
-            and check.segment is None
-            and rule.share_of is not None
-            and comparison[rule.metric, model].metric == metric
-        ):
-            losses.append(
-                (rule.share_of.number if row.higher_is_better else -rule.share_of.number, f"gate: {rule.text}")
-            )
+    sign = 1 if row.higher_is_better else -1
+    losses = [
+        (sign * rule.share_of.number, f"gate: {rule.text}")
+        for rule, of_model in rules_about(report, metric)
+        if of_model == model and rule.share_of is not None
+    ]
     name = report.names[metric]
-    title = f"{name} of {model} \N{MINUS SIGN} {comparison.baseline}, every query"
+    title = f"{name} of {model} − {comparison.baseline}, every query"
     counts = f"{row.wins:,} gain, {row.ties:,} stay, {row.losses:,} lose"
     yield Line([Words(title, "b"), counts])
     if not len(gain):
         return
-    n_wins = int((gain > 0).sum())
-    parts = [gain[:n_wins], gain[len(gain) - int((gain < 0).sum()) :]]
-    sampled = [
-        one if len(one) <= MAX_BARS else one[np.linspace(0, len(one) - 1, MAX_BARS).round().astype(int)]
-        for one in parts
-    ]
     top = float(np.abs(gain).max()) or 1.0
-    areas = [
-        (css, start, 100 * len(part) / len(gain), [round(50 - 46 * float(value) / top, 1) for value in few])
-        for css, start, part, few in zip(
-            ("gain", "loss"), (0.0, 100 - 100 * len(parts[1]) / len(gain)), parts, sampled, strict=True
-        )
-    ]
+    n_losses, areas = int((gain < 0).sum()), []
+    for css, start, stop in (("gain", 0, int((gain > 0).sum())), ("loss", len(gain) - n_losses, len(gain))):
+        part = gain[start:stop]
+        drawn = part[np.linspace(0, len(part) - 1, MAX_BARS).round().astype(int)] if len(part) > MAX_BARS else part
+        heights = [round(50 - 46 * value / top, 1) for value in drawn.tolist()]
+        areas.append((css, 100 * start / len(gain), 100 * len(part) / len(gain), heights))
     lines = [(round(50 - 46 * value / top, 1), text) for value, text in losses if abs(value) <= top]
     ticks = [(4, signed(top, 2)), (50, "0"), (96, signed(-top, 2))]
     yield Drawing("strip", {"areas": areas, "lines": lines, "ticks": ticks, "label": f"{title}: {counts}"})
@@ -422,29 +399,24 @@ def _opened(report: Report, comparison: Comparison, row: dict[str, Any], *, is_o
     model, baseline = row["model"], comparison.baseline
     if opened is not None and baseline is not None:
         before, after = opened.n_relevant_ranked(baseline), opened.n_relevant_ranked(model)
-        size += f"; in the top {MAX_DOCUMENTS}: {before} \N{RIGHTWARDS ARROW} {after}"
+        size += f"; in the top {MAX_DOCUMENTS}: {before} → {after}"
     title: Pieces = [
         Words(f"{row['qid']}", "name"),
         Words(f"{MARKS[css]} {signed(row['difference'])}", f"change {css}"),
-        Words(f"{number(row['baseline'])} \N{RIGHTWARDS ARROW} {number(row['value'])}", "from-to"),
+        Words(f"{number(row['baseline'])} → {number(row['value'])}", "from-to"),
         Words(size, "size"),
     ]
     if opened is None or baseline is None:
         return Line(title, "query")
     value = {baseline: row["baseline"], model: row["value"]}
-    tables = [
-        _list(
-            report,
-            opened,
-            one,
-            other,
-            f"{one}, {report.names[row['metric']]} {number(value[one])}",
-            forward=one == baseline,
-        )
-        for one, other in ((baseline, model), (model, baseline))
-    ]
+    tables = []
+    for one, other in ((baseline, model), (model, baseline)):
+        caption = f"{one}, {report.names[row['metric']]} {number(value[one])}"
+        tables.append(_list(report, opened, one, other, caption, forward=one == baseline))
     moves = Drawing("moves", _moves(opened, baseline, model))
-    return Fold(title, [Group("lists", [tables[0], moves, tables[1]])], "query", is_open)
+    has_columns = any(one.columns for of in opened.rankings.values() for one in of)  # two such lists are too wide
+    lists: list[PagePart] = [*tables] if has_columns else [tables[0], moves, tables[1]]
+    return Fold(title, [Group("lists stacked" if has_columns else "lists", lists)], "query", is_open)
 
 
 def _list(report: Report, opened: OpenedQuery, model: str, other: str, title: str, *, forward: bool) -> Table:
@@ -453,19 +425,16 @@ def _list(report: Report, opened: OpenedQuery, model: str, other: str, title: st
     rows: list[list[str | Cell]] = []
     for one in documents:
         word, where = one.move(other, MAX_DOCUMENTS, forward=forward)
-        move: list[Piece] = (
-            [Words(word, "new"), where] if word in ("in", "out") else [f"{ARROWS.get(word, '')} {where}"]
-        )
+        first = Words(word, "new") if word in ("in", "out") else ARROWS.get(word, "")
         rows.append([
             Cell(f"{one.rank}{'=' * one.is_tied}", "relevant" * ((one.grade or 0) >= 1)),
             Cell("", more=[Drawing("grade", grade_of(report, one.grade))]),
             Cell(str(one.document), "doc"),
-            *(Cell("", "num", [f"{one.columns[name]:g}"]) for name in columns),
-            Cell("", "num", [number(one.score, 2)]),
-            Cell("", "move", move if where or word else []),
+            *(Cell("", "num", [f"{of:.4g}".replace("-", MINUS)]) for of in (*one.columns.values(), one.score)),
+            Cell("", "move", [first, where] if word else []),
         ])  # fmt: skip
     rank = Cell("", more=[Words("rank", "hidden")])
-    head: list[str | Cell] = [rank, "grade", "document", *columns, Cell("score", "num"), "moves"]
+    head: list[str | Cell] = [rank, "grade", "document", *(Cell(one, "num") for one in (*columns, "score")), "moves"]
     return Table(head, rows, "l", title)
 
 

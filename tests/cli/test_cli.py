@@ -449,6 +449,23 @@ def test_each_run_with_other_spellings_is_named(run: Run, command: str) -> None:
     assert share in warned[0]
 
 
+@pytest.mark.parametrize("command", ["evaluate", "compare", "report"])
+def test_runs_without_the_document_that_is_the_query(run: Run, command: str) -> None:
+    for name in ("qrels", "a.run", "b.run"):
+        Path(name).write_text(re.sub(r"^(\d+) (\S+) D\1 ", r"\1 \2 \1 ", Path(name).read_text(), flags=re.MULTILINE))
+    line = f"{command} --qrels qrels --run a.run --run b.run --convention trec_eval -m map --format json"
+    line += "" if command == "evaluate" else " --n-resamples 100"
+    found = as_json(run(f"{line} --drop-self"))
+    means = {}
+    for drop_self in (True, False):
+        data = {name: read_trec("qrels", f"{name}.run", drop_self=drop_self) for name in "ab"}
+        means[drop_self] = [ltr.evaluate(**one, convention="trec_eval", metrics="map")["map"] for one in data.values()]
+    assert means[True] != means[False]
+    rows = found["means"] if command == "evaluate" else found.get("comparison", found)["rows"]
+    expected = means[True] if command == "evaluate" else [means[True][1]]
+    assert [row["mean"] for row in rows if "map" in row["metric"]] == expected
+
+
 @pytest.mark.parametrize("topics", ["both", "qrels"])
 def test_runs_are_compared(run: Run, topics: Any) -> None:
     runs = {name: read_trec("qrels", f"{name}.run", topics=topics) for name in ("a", "lacks")}

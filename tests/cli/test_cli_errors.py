@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import click
 import pandas as pd
 import pytest
 from command import Done, as_process, in_process
@@ -91,6 +92,8 @@ BAD = [
         ("label", "qid", "weight", "segment", "docid", "cluster")),
     (f"evaluate {CSV} --zero-based", "--zero-based is for LETOR files"),
     (f"evaluate {CSV} --topics qrels", "--topics needs TREC files: --qrels and --run"),
+    (f"evaluate {CSV} --drop-self", "--drop-self needs TREC files: --qrels and --run"),
+    ("compare --result saved.parquet --result worst.parquet --drop-self", "--drop-self"),
     (f"evaluate {CSV} --seed 1", "--seed is about confidence intervals: add --confidence"),
     (f"evaluate {CSV} --cluster user", "--cluster needs --confidence, .* or --save"),
     (f"evaluate {CSV} --sorted --cluster user", "--cluster does not go with --sorted"),
@@ -222,6 +225,14 @@ def test_help_fits_a_terminal_and_its_examples_are_read(
         assert program == "ltr-metrics"
         example = in_process(capsys, *arguments)
         assert command == "metrics" or (example.status, "does not exist" in example.err) == (2, True)
+
+
+@pytest.mark.parametrize("command", cli.commands)
+def test_an_option_without_its_value_is_refused(command: str) -> None:
+    for option in cli.commands[command].params:
+        if isinstance(option, click.Option) and not option.is_flag:
+            with pytest.raises(click.BadOptionUsage, match="requires an argument"):
+                cli.commands[command].make_context(command, [option.opts[-1]])
 
 
 def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:

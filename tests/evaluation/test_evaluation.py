@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import pickle
+import platform
+import re
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from scipy.stats import sem
 
@@ -111,6 +114,48 @@ def test_result_as_table_dict_and_text() -> None:
     assert plain["qid"] == [4, 5, 6]
     assert str(result).splitlines()[1].split() == ["mrr", "0.833333", "2", "1"]
     assert "weighted mean" in str(result)
+
+
+def tables() -> dict[str, Any]:
+    """Return a result of each kind that is a table, by the name of its class."""
+    y, scores, other, qid = [1, 0, 0, 1, 0, 0], [2, 1, 1, 1, 3, 2], [1, 2, 2, 1, 3, 1], ["a", "a", "b", "b", "c", "c"]
+    options: dict[str, Any] = {"qid": qid, "metrics": "mrr"}
+    result = ltr.evaluate(y, scores, **options)
+    comparison = ltr.compare({"old": scores, "new": other}, y, n_resamples=100, **options)
+    click = {"y_true": y, "qid": qid, "metric": "ndcg@2"}
+    results = [
+        *(result, ltr.intervals(result, n_resamples=100), comparison, comparison.leaderboard, comparison.query("b")),
+        *(ltr.churn(scores, other, qid=qid, k=1), ltr.rank_changes(scores, other, y, qid=qid)),
+        *(ltr.tie_audit(y, scores, **options), ltr.audit(y, {"old": scores}, **options)),
+        ltr.explain_difference(y_score=scores, a="lightgbm", b="sklearn", **click),
+        ltr.identify_convention(y_score=scores, value=0.5, **click),
+    ]
+    return {type(one).__name__: one for one in results}
+
+
+def test_tables_of_polars_are_those_of_pandas() -> None:
+    for name, one in tables().items():
+        expected, found = one.to_pandas(), one.to_polars()
+        assert found.columns == list(expected), name
+        assert found.rows() == [
+            tuple(row) for row in expected.astype(object).where(expected.notna(), None).values.tolist()
+        ]
+
+
+def test_ids_of_several_types_are_text_in_polars() -> None:
+    frame = ltr.evaluate([1, 0, 0, 0], [1, 2, 3, 4], qid=[7, 7, "a", "a"], metrics="mrr").to_polars()
+    assert frame.rows() == [("7", 2, 1, 0.5), ("a", 2, 0, None)]
+
+
+def test_the_versions_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    ltr.show_versions()
+    shown = dict(
+        line.split(maxsplit=1) for line in capsys.readouterr().out.replace("compiled core", "core").splitlines()
+    )
+    assert shown["ltr_metrics"] == ltr.__version__
+    assert (shown["numpy"], shown["pandas"], shown["polars"]) == (np.__version__, pd.__version__, pl.__version__)
+    assert (shown["python"], shown["platform"]) == (platform.python_version(), platform.platform())
+    assert re.fullmatch(rf"{re.escape(platform.machine())}(-v[34])?", shown["core"])
 
 
 # -- rankings by position ---------------------------------------------------------------------------------------------

@@ -86,6 +86,50 @@ def test_an_empty_query_counts_as_missing() -> None:
     assert ltr.evaluate(**with_all, metrics="mrr", convention="trec_eval").mean == {"mrr": 0.5}
 
 
+# -- the document that is the query itself ----------------------------------------------------------------------------
+
+ARGUMENTS = {f"p{i}": {f"c{j}": int(j == i) for j in range(i % 3, i + 1)} | {f"p{i}": 0} for i in range(9)}
+COUNTERS = {
+    topic: {f"c{j}": float(7 * i * j % 11) + j / 100 for j in range(8)}
+    | {f"p{j}": 20.0 - (j - i) ** 2 for j in range(9)}
+    for i, topic in enumerate(ARGUMENTS)
+}
+
+
+@pytest.mark.parametrize("form", ["dict", "pandas", "files"])
+def test_without_the_document_that_is_the_query(form: str, tmp_path: Path) -> None:
+    if form == "files":
+        data = read_trec(*as_files(tmp_path, ARGUMENTS, COUNTERS), drop_self=True)
+    else:
+        data = ltr.from_qrels(in_form(ARGUMENTS, "relevance", form), in_form(COUNTERS, "score", form), drop_self=True)
+    assert not (data.qid == data.docid).any()
+    assert "p1" in data.docid.tolist()  # under other queries it stays
+    others = {
+        topic: {document: score for document, score in of.items() if document != topic}
+        for topic, of in COUNTERS.items()
+    }
+    options: dict[str, Any] = {"metrics": ["ndcg@10", "map"], "convention": "trec_eval"}
+    found = ltr.evaluate(**data, **options).subset(list(ARGUMENTS))
+    if sys.platform == "linux":
+        peer = pytest.importorskip("pytrec_eval").RelevanceEvaluator(ARGUMENTS, {"ndcg_cut_10", "map"}).evaluate(others)
+        for name, of_peer in zip(found.per_query, ("ndcg_cut_10", "map"), strict=True):
+            np.testing.assert_allclose(found.per_query[name], [peer[topic][of_peer] for topic in ARGUMENTS], rtol=1e-12)
+    with_self = ltr.evaluate(**ltr.from_qrels(ARGUMENTS, COUNTERS), **options)
+    assert with_self["map"] < found["map"]
+
+
+def test_a_query_that_has_only_itself_counts_as_missing() -> None:
+    qrels = {"a": {"a": 1}, "b": {"x": 1}, "c": {"x": 1}}
+    run = {"a": {"x": 1.0}, "b": {"b": 1.0}, "c": {"c": 2.0, "x": 1.0}}
+    data = ltr.from_qrels(qrels, run, drop_self=True)
+    assert (data.only_in_qrels, data.only_in_run) == (("b",), ("a",))
+    assert (data.qid.tolist(), data.docid.tolist()) == (["c"], ["x"])
+    all_topics = ltr.from_qrels(qrels, run, drop_self=True, topics="qrels")
+    assert ltr.evaluate(**all_topics, metrics="mrr", convention="trec_eval")["mrr"] == 0.5
+    with pytest.raises(ltr.LtrValueError, match="run has no document"):
+        ltr.from_qrels(qrels, {"b": {"b": 1.0}}, drop_self=True)
+
+
 JUDGED = {f"q{i}": {f"D-{i}{j}": j % 2 for j in range(4)} for i in range(40)}
 FOUND: dict[str, dict[str, Any]] = {query: dict.fromkeys(documents, 1.0) for query, documents in JUDGED.items()}
 

@@ -397,7 +397,7 @@ def test_an_index_of_a_plain_list_that_holds_the_ids_in_another_order_is_refused
         option = {"by": {"seg": one}} if name == "by[...]" else {name: one}
         return ltr.evaluate([1, 0] * 3, range(6), qid=qid, metrics="mrr", **option)
 
-    message = r"has the index 0, 1, 2, \.\.\. of a plain list, .* which begin with 2\. Pass a dict for values by id, or"
+    message = r"has the index 0, 1, 2, \.\.\. of a plain list, .* by position, where 2 is the first query\. Pass a dict for values by id, or"
     for ids in (qid, list(map(str, qid)), np.array(qid, dtype=float)):
         with pytest.raises(ltr.LtrValueError, match=message):
             evaluate(by_id, ids)

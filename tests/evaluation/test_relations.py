@@ -35,7 +35,7 @@ METRICS = [  # labels are grades from 0 to 4, the mean is over queries, and ties
     and entry.highest >= 4
     and entry.cls not in (ltr.Judged, ltr.MeanOf, ltr.SumOf, ltr.InterpolatedPrecision)
     for metric in entry.metrics()
-    if metric.unit == "queries"
+    if metric.mean_over == "queries"
 ]
 
 

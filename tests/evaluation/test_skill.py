@@ -564,3 +564,11 @@ def test_the_conventions_agree_on_the_skill_of_bm25(data: Path) -> None:
         digits = [f"{number:.4f}".removeprefix("0") if number < 1 else "1" for number in numbers[:3]]
         assert digits == [cell.strip().strip("*") for cell in line.split("|")[2:5]]
         assert f"{numbers[3]:.3f}".removeprefix("0") in line
+
+
+@pytest.mark.parametrize("metric", ["map", "ndcg@5", "err@10", "mrr", "p@3"])
+def test_constant_scores_have_exactly_no_skill(metric: str) -> None:
+    rng = np.random.default_rng(0)
+    for size in (7, 10, 33):
+        y = rng.integers(0, 3, 6 * size)
+        assert ltr.evaluate(y, np.zeros(len(y)), group=[size] * 6, metrics=metric).skill[metric] == 0

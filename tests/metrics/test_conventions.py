@@ -114,7 +114,7 @@ def choices_of(convention: ltr.Convention) -> list[str]:
     for name, settings in sorted((defaults if convention.name == "default" else convention.metrics).items()):
         differences = [f"{key}={spell(value)}" for key, value in settings.items() if key != "k"]
         differences += ["no cutoff"] * ("k" in settings)
-        differences += ["undefined queries weigh 1"] * (name in convention.weighs_undefined_as_one)
+        differences += ["an undefined query adds an unweighted 1"] * (name in convention.weighs_undefined_as_one)
         differences += ["no weighted mean"] * (name in convention.no_weighted_mean)
         metrics.append(f"{name} ({', '.join(differences)})" if differences else name)
     aliases = ", ".join(alias for alias, name in ALIASES.items() if name == convention.name)

@@ -396,3 +396,20 @@ def test_a_subclass_of_an_estimate_from_clicks_is_its_own_family() -> None:
     queries = ltr.Queries([0, 0, 1], group=[3], columns=columns)
     for metric, factor in ((doubled(**asked), 2), (ClickMetric(**asked), 1)):
         assert queries.evaluate([1, 2, 3], metric)[metric] == factor * result["ips(dcg_lin@2)"]
+
+
+@pytest.mark.parametrize("name", ["values", "family", "cutoff", "slug", "mean_over", "scale", "check", "KIND"])
+def test_a_parameter_with_the_name_of_a_part_of_every_metric_is_refused(name: str) -> None:
+    fields: dict[str, Any] = {"NAME": "scaled", "__annotations__": {name: float}, name: 100.0, "__module__": "user"}
+    cls = dataclass(frozen=True, kw_only=True)(type("Scaled", (ltr.RankMetric,), fields))
+    with pytest.raises(ltr.LtrTypeError, match=rf"Scaled has a parameter '{name}'.*Give the parameter another name"):
+        cls(k=2)
+
+
+def test_a_parameter_may_have_any_other_name() -> None:
+    names = ["unit", "window", "rel", "weight", "mean"]
+    fields: dict[str, Any] = {"NAME": "scaled", "__annotations__": dict.fromkeys(names, float), "__module__": "user"}
+    fields["by_grade"] = lambda self, queries: queries.grades * (self.unit - 1)
+    cls = dataclass(frozen=True, kw_only=True)(type("Scaled", (ltr.RankMetric,), fields | dict.fromkeys(names, 2.0)))
+    result = ltr.evaluate([1, 0], [2, 1], group=[2], metrics=[cls(k=1), "mrr"])
+    assert list(result.values()) == [1.0, 1.0]

@@ -163,7 +163,7 @@ def test_pages_turn_and_metrics_change(browser: webdriver.Chrome, pages: dict[st
     assert len(browser.find_elements(By.CSS_SELECTOR, "#query-table thead th.metric")) == 1
     Select(browser.find_element(By.ID, "metric")).select_by_visible_text("all")
     groups = browser.find_elements(By.CSS_SELECTOR, "#query-table thead th.metric")
-    assert [group.text for group in groups] == ["ndcg_exp@1", "ndcg_exp@3", "ndcg_exp@10", "map", "mrr"]
+    assert [group.text for group in groups] == METRICS
 
 
 def test_markup_in_names_is_text(browser: webdriver.Chrome, pages: dict[str, Path]) -> None:
@@ -226,7 +226,7 @@ def test_without_scripts_all_choices_are_shown(browser: webdriver.Chrome, pages:
     browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
     try:
         opened(browser, pages["usual"])
-        assert len([part for part in browser.find_elements(By.CSS_SELECTOR, ".choice") if part.is_displayed()]) == 10
+        assert len([part for part in browser.find_elements(By.CSS_SELECTOR, ".choice") if part.is_displayed()]) == 12
         assert not browser.find_element(By.CSS_SELECTOR, ".choose label").is_displayed()
     finally:
         browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})

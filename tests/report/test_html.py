@@ -108,13 +108,13 @@ def evil() -> str:
 def test_each_section_is_there_and_in_the_contents(page: Page) -> None:
     assert [name for name in page.all("id") if name in SECTIONS] == list(SECTIONS)
     assert [link for link in page.all("href") if link[1:] in SECTIONS] == [f"#{name}" for name in SECTIONS]
-    assert page.title == "Ranking report: xgboost is better in ndcg_exp@10 against bm25"
+    assert page.title == "Ranking report: xgboost is better than bm25 in ndcg_exp@10"
 
 
 def test_sections_without_data_are_left_out() -> None:
     page = Page(as_html(small_report()))
     assert {name for name in page.all("id") if name in SECTIONS} == {"leaderboard", "queries", "settings"}
-    assert page.title == "Ranking report: only has mrr 0.7500"
+    assert page.title == "Ranking report: mrr of only is 0.7500"
     assert ["only", "0.7500"] in page.rows
 
 
@@ -210,7 +210,7 @@ def test_queries_are_opened_unless_their_documents_must_not_be_shared(*, documen
         opened = comparison.query(row["qid"])
         for name, other, towards in (("bm25", "xgboost", "to"), ("xgboost", "bm25", "from")):
             for one in opened.rankings[name]:
-                rank, score = f"{one.rank}{'=' * one.is_tied}", f"{one.score:.2f}".replace("-", MINUS)
+                rank, score = f"{one.rank}{'=' * one.is_tied}", f"{one.score:.4g}".replace("-", MINUS)
                 there = one.ranks[other]
                 grade = "–" if one.grade is None else f"{one.grade:g}"
                 cells = next(cells for cells in lists if cells[:4] == [rank, grade, one.document, score])
@@ -280,23 +280,36 @@ def test_the_facts_name_the_command_and_the_files(tmp_path: Path, capsys: pytest
         assert f"ltr-metrics report {data} --scores a" in page.text
 
 
+@pytest.mark.usefixtures("no_figures")
+def test_the_leaderboard_marks_the_best_and_what_is_behind() -> None:
+    X, y, qid = ltr.make_ranking(60, random_state=0)
+    scores = {"good": X[:, 0], "same": X[:, 0], "bad": X[:, 2]}
+    report = summarize(ltr.Queries(y, qid=qid), scores, "map", baseline="good", complete=True, k=5)
+    rows = {row[0].split()[0]: row[1] for row in Page(as_html(report)).rows if len(row) == 2}
+    means = {name: f"{result['map']:.4f}" for name, result in report.evaluations.items()}
+    assert rows["good"] == f"{means['good']} best 1–2"
+    assert rows["same"] == f"{means['same']} best 1–2"  # equal models share the rank
+    assert rows["bad"] == f"{means['bad']} behind 3"
+    assert rows["random"] == f"{report.first.chance['map']:.4f}"
+
+
 ANSWERS: dict[str, tuple[dict[str, Any], str]] = {  # a is the best, c and d are equal
-    "one passes": ({"models": "ca", "rules": ["map > 0"]}, "a passes the gate"),
+    "one passes": ({"models": "ca", "rules": ["map > 0"]}, "a passes the gate against c"),
     "one fails": ({"models": "ca", "rules": ["map < 0"]}, "a fails the gate"),
     "some": ({"models": "cab", "rules": ["map > -0.01"]}, "1 of 2 candidates pass the gate"),
     "family": (
         {"models": "cab", "rules": ["map > -0.01"], "family": "one"},
         "The gate fails as a whole: 1 of 2 candidates pass",
     ),
-    "rule for one": ({"models": "cab", "rules": ["a: map > 0"]}, "a passes the gate"),
-    "better": ({"models": "ca"}, "a is better in map"),
-    "worse": ({"models": "ac"}, "c is worse in map"),
-    "unclear": ({"models": "cd"}, "d shows no clear difference in map"),
-    "both": ({"models": "dac"}, "a is better in map"),
-    "none": ({"models": "acd"}, "None of 2 candidates is better in map"),
-    "yardstick": ({"models": "cab", "comparing": {"yardsticks": ["b"]}}, "a is better in map"),
-    "best": ({"models": "cab", "baseline": None}, "a has the best map 0."),
-    "lower": ({"models": "ca", "metrics": ["arp"]}, "a is better in arp"),
+    "rule for one": ({"models": "cab", "rules": ["a: map > 0"]}, "a passes the gate against c"),
+    "better": ({"models": "ca"}, "a is better than c in map"),
+    "worse": ({"models": "ac"}, "c is worse than a in map"),
+    "unclear": ({"models": "cd"}, "d shows no clear difference from c in map"),
+    "both": ({"models": "dac"}, "a is better than d in map"),
+    "none": ({"models": "acd"}, "None of 2 candidates is better than a in map"),
+    "yardstick": ({"models": "cab", "comparing": {"yardsticks": ["b"]}}, "a is better than c in map"),
+    "best": ({"models": "cab", "baseline": None}, "a has the best map, 0."),
+    "lower": ({"models": "ca", "metrics": ["arp"]}, "a is better than c in arp"),
 }
 
 

@@ -43,6 +43,14 @@ def compared() -> ltr.Comparison:
     return ltr.compare(made["scores"], made["y"], qid=made["qid"], **options)
 
 
+def opened() -> Any:
+    made = labels()
+    docid = np.arange(len(made["y"])).astype("<U70")
+    docid[0] = SCRIPT
+    options: dict[str, Any] = {"metrics": "map", "n_resamples": 200, "docid": docid}
+    return ltr.compare(made["scores"], made["y"], qid=made["qid"], **options).query(made["qid"][0])
+
+
 def gated() -> ltr.GateResult:
     return ltr.gate(compared(), ["map > -1", "share(ndcg@10 < -0.1) < 0"], each_segment=True)
 
@@ -85,6 +93,7 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "Comparison": compared,
     "Leaderboard": lambda: compared().leaderboard,
     "Intervals": lambda: ltr.intervals(evaluated(query_weight=np.arange(1.0, 41)), n_resamples=200),
+    "OpenedQuery": opened,
     "GateResult": gated,
     "Check": lambda: gated().checks[0],
     "Explanation": explained,
@@ -117,7 +126,7 @@ def test_html_is_well_formed_and_has_no_markup_from_data(name: str) -> None:
     page = shown_in(html)
     assert not {"\x1b", "\u202e"} & {*html, *str(RESULTS[name]())}
     tags = {element.tag for element in page.iter()}
-    assert tags <= {"div", "style", "bdi", "table", "caption", "thead", "tbody", "tr", "th", "td", "p"}
+    assert tags <= {"div", "style", "bdi", "wbr", "table", "caption", "thead", "tbody", "tr", "th", "td", "p"}
     assert "<script" not in html
     for table in page.iter("table"):
         assert len({len(row) for row in table.iter("tr")}) == 1
@@ -128,7 +137,9 @@ def test_html_is_well_formed_and_has_no_markup_from_data(name: str) -> None:
 def test_html_says_what_is_printed(name: str) -> None:
     """The words of both, in their order; of a gate in the order of the table's columns."""
     result = RESULTS[name]()
-    words = " ".join(" ".join(shown_in(result._repr_html_().replace(STYLE, "")).itertext()).split())
+    words = " ".join(
+        " ".join(shown_in(result._repr_html_().replace(STYLE, "").replace("<wbr/>", "")).itertext()).split()
+    )
     printed = " ".join(str(result).split())
     if name not in ("GateResult", "Check"):
         assert words == printed
@@ -172,7 +183,8 @@ def test_tables_fit_the_terminal_and_wide_shows_all(
     monkeypatch.setenv("NO_COLOR", "1")
     fitting, wide = in_process(capsys, *arguments), in_process(capsys, *arguments, "--wide")
     assert wide.out == plain.out
-    assert max(map(len, fitting.out.splitlines())) <= width
+    assert max(map(len, [*fitting.out.splitlines(), *fitting.err.splitlines()])) <= width
+    assert " ".join(fitting.err.split()) == " ".join(plain.err.split())
     header = fitting.out.splitlines()[0].split()
     assert [name for name in plain.out.splitlines()[0].split() if name not in header] == sorted(
         left_out, key=plain.out.splitlines()[0].split().index

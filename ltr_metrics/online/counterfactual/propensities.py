@@ -11,13 +11,13 @@ import numpy as np
 from ltr_metrics._rows.checks import AnyArray, FloatArray, IntArray, as_numbers
 from ltr_metrics._rows.json_values import DataFrame, to_dataframe
 from ltr_metrics.errors import LtrTypeError, LtrValueError
-from ltr_metrics.evaluation.tables import Result, Table
+from ltr_metrics.evaluation.tables import Table, Tabular
 
 HIGHEST_POSITION = 10**6
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Propensities(Result):
+class Propensities(Tabular):
     """The probability that a user examines each position, relative to the first one.
 
     Only ratios of propensities are known from clicks, so the first position has the propensity 1.

@@ -19,7 +19,7 @@ from ltr_metrics._rows.words import OutcomeBy
 from ltr_metrics.analysis.inference import Sample, intervals, p_values
 from ltr_metrics.errors import LtrTypeError, LtrValueError, import_extra
 from ltr_metrics.evaluation.rounding import difference_of
-from ltr_metrics.evaluation.tables import Result, Table
+from ltr_metrics.evaluation.tables import Table, Tabular
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.requests import resolve
 
@@ -30,7 +30,7 @@ UNDEFINED = (math.nan,) * 3
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Outcome(Result):
+class Outcome(Tabular):
     """The pairwise wins and credit of models over many impressions.
 
     Parameters

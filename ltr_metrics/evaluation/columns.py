@@ -1,0 +1,91 @@
+"""Arguments of `evaluate` and `compare` that name columns of a table, which is asked for ``data[name]`` only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ltr_metrics._rows.checks import column_names, has_named_columns
+from ltr_metrics._rows.grouping import GroupedRows
+from ltr_metrics._rows.id_columns import as_ids
+from ltr_metrics._rows.per_query import labels_of
+from ltr_metrics.errors import Argument, LtrKeyError, LtrTypeError, LtrValueError, did_you_mean
+
+OF_ROWS = ("qid", "sample_weight", "query_weight", "docid", "retrieved", "judged", "cluster")
+INSTEAD = "Add it to the table and name its column, or leave data= out and pass all columns as arrays."
+Segmenting = str | Sequence[str] | Mapping[str, str]  # columns of segments, or the column of each segmentation
+
+
+def refuse_mixture(data: Any, arrays: Mapping[str, Any], names: Mapping[str, Any]) -> None:
+    """Refuse arrays beside a table, and names of columns without one."""
+    given = [option for option, value in (names if data is None else arrays).items() if value is not None]
+    if given and data is None:
+        raise LtrTypeError(Argument(given[0], ...), " names a column of data=, which is missing: pass data=table.")
+    if given:
+        raise LtrTypeError(
+            f"{given[0]} does not go with data=, whose columns of grades and scores are named by label= ('label' by "
+            f"default) and score= ('score'). {INSTEAD}"
+        )
+
+
+def column_of(data: Any, name: Any, option: str) -> Any:
+    """Return the column of a table that an option names."""
+    if not isinstance(name, str):
+        raise _no_name(name, option)
+    try:
+        column = data[name]
+    except (TypeError, IndexError) as error:
+        raise LtrTypeError(
+            "data must be a table whose columns are data[name], such as a data frame, an Arrow table, or a dict of "
+            f"arrays. Got a {type(data).__name__}, for which data[{name!r}] says: {error}"
+        ) from error
+    except Exception as error:  # a KeyError, a ValueError, or what the library of the table has for it
+        known = list(map(str, column_names(data))) if has_named_columns(data) else []
+        if name not in known:
+            has = f" It has {', '.join(known)}." * bool(known)
+            message = f"data has no column {name!r}.{did_you_mean(name, known)}{has} Name the column with "
+            raise LtrKeyError(message, Argument(option, ...), ".") from error
+        column = None  # Arrow names no column that is there twice
+    if column is None or getattr(column, "ndim", 1) != 1:
+        raise LtrValueError(
+            f"data[{name!r}] must be one column. If several have this name, rename or drop all of them but one. If it "
+            "is None, name another column."
+        )
+    return column
+
+
+def columns_by_key(names: Any, option: str) -> dict[str, Any]:
+    """Return the columns that are named, by the names that a mapping gives them, or by their own."""
+    if isinstance(names, Mapping) and names:
+        return dict(names)
+    names = [names] if isinstance(names, str) else names
+    if not isinstance(names, (list, tuple)) or not names or not all(isinstance(name, str) for name in names):
+        raise _no_name(names, option)
+    return {name: name for name in names}
+
+
+def _no_name(value: Any, option: str) -> LtrTypeError:
+    message = f" must name one or more columns of data=, as text. Got a {type(value).__name__}. {INSTEAD}"
+    return LtrTypeError(Argument(option, ...), message)
+
+
+def read_options(data: Any, label: str | None, options: Mapping[str, Any], needed: Iterable[str]) -> dict[str, Any]:
+    """Return the arguments of `Queries`: columns in place of their names, and the columns that metrics need."""
+    given = {"qid": "qid"} | {option: value for option, value in options.items() if value is not None}
+    if "group" in given:
+        raise LtrTypeError("group= has sizes, which are no column. Name the column of query ids with qid=.")
+    read = {option: column_of(data, one, option) if option in OF_ROWS else one for option, one in given.items()}
+    if "query_weight" in read:
+        rows = GroupedRows.of_ids(as_ids(read["qid"], Argument("qid")))
+        weights, code = labels_of(rows, Argument("query_weight"), read["query_weight"])
+        read["query_weight"] = np.array(weights)[code]
+    if isinstance(by := given.get("by"), str):
+        read["by"] = column_of(data, by, "by")
+    elif by is not None:
+        read["by"] = {key: column_of(data, name, "by") for key, name in columns_by_key(by, "by").items()}
+    further = columns_by_key(given["columns"], "columns") if "columns" in given else {}
+    columns = {name: name for name in needed} | further
+    read["columns"] = {key: column_of(data, name, "columns") for key, name in columns.items()}
+    return {"y_true": column_of(data, "label" if label is None else label, "label"), **read}

@@ -1,0 +1,38 @@
+"""What a report of a fault should say about an installation."""
+
+from __future__ import annotations
+
+import platform
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
+
+from ltr_metrics._ranks.native import CORE
+from ltr_metrics.evaluation.saved import versions
+
+OPTIONAL = (  # by the names that pip knows
+    *("lightgbm", "xgboost", "xgboost-cpu", "catboost", "scikit-learn", "mlflow", "dask", "pyspark"),
+    *("pandas", "polars", "pyarrow", "scipy", "matplotlib"),
+)
+
+
+def show_versions() -> None:
+    """Print the versions of this package, of Python, NumPy and the optional packages, and the platform.
+
+    Paste them into a report of a fault. Packages that are not installed are left out. The compiled
+    core is the one for this kind of processor, such as ``x86_64-v3`` for one with AVX2.
+
+    See Also
+    --------
+    Evaluation.save : Saved results hold the versions, too.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> ltr.show_versions()  # doctest: +ELLIPSIS
+    ltr_metrics    0...
+    """
+    lines = versions() | {"platform": platform.platform(), "compiled core": platform.machine() + CORE}
+    for name in OPTIONAL:
+        with suppress(PackageNotFoundError):
+            lines[name] = version(name)
+    print("\n".join(f"{name:<14} {text}" for name, text in lines.items()))  # noqa: T201
