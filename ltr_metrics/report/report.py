@@ -443,7 +443,7 @@ def _curves(
             compared = compare(
                 {name: result for name, result in results.items() if name in (comparison.baseline, *compared_models)},
                 baseline=comparison.baseline,
-                test="t",  # of which the figure shows nothing
+                test="t",  # the fastest, because the figure shows no p-value
                 confidence=confidence,
                 interval=settings.interval if comparison.n_queries < MANY_QUERIES else "t",
                 cluster=comparison.cluster,

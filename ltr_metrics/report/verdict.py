@@ -46,6 +46,17 @@ def sentence(report: Report, comparison: Comparison, model: str) -> list[str | W
     return pieces
 
 
+def rule_of(check: Check) -> Rule:
+    """Return the rule of a check, as it is read."""
+    (rule,) = read_rules([check.rule], [])
+    return rule
+
+
+def relative_change(row: Difference) -> float:
+    """Return the difference as a share of the baseline's mean, NaN if that is not above 0."""
+    return row.difference / row.baseline_mean if row.baseline_mean > 0 else float("nan")
+
+
 # -- the answer -------------------------------------------------------------------------------------------------------
 
 
@@ -135,7 +146,6 @@ def _row(report: Report, comparison: Comparison, model: str, *, has_skill: bool)
     state = "none" if gate is None else "pass" if gate.passed else "fail"
     badge = {"none": "no gate", "pass": f"{PASSED} PASS", "fail": f"{FAILED} FAIL"}[state]
     origin = report.origins.get(model, "")
-    relative = row.difference / row.baseline_mean if row.baseline_mean > 0 else float("nan")
     cells = [
         Cell(model, state, [Words(origin, "small")] if origin else []),
         Cell("", "state", [Words(badge, f"badge {state}")]),
@@ -145,7 +155,7 @@ def _row(report: Report, comparison: Comparison, model: str, *, has_skill: bool)
             "figure",
             _figure(signed(row.difference), interval(row.ci_low, row.ci_high), reading_of(row, comparison)),
         ),
-        Cell("", "figure", _figure(percent(relative, sign="+"))),
+        Cell("", "figure", _figure(percent(relative_change(row), sign="+"))),
     ]
     if has_skill and row.skill is not None and row.skill_difference is not None:
         cells.append(Cell("", "figure", _figure(number(row.skill, 3), signed(row.skill_difference, 3))))
@@ -174,7 +184,7 @@ def _reasons(comparison: Comparison, gate: GateResult | None, row: Difference) -
 
 def _short(check: Check, comparison: Comparison) -> str:
     """Return the value of a check with its bound and limit."""
-    (rule,) = read_rules([check.rule], [])
+    rule = rule_of(check)
     if check.bound != check.bound:
         text = check.reason
     elif rule.share_of is not None:
@@ -197,7 +207,7 @@ def _short(check: Check, comparison: Comparison) -> str:
 def rules_about(report: Report, metric: str) -> Iterator[tuple[Rule, str]]:
     """Yield the rules of the gate that are about a metric over all queries, each with a model that it is for."""
     for check in () if report.gate is None else report.gate.checks:
-        (rule,) = read_rules([check.rule], [])
+        rule = rule_of(check)
         if check.segment is None and name_in(report.first, rule.metric) == metric:
             yield rule, check.model
 

@@ -39,6 +39,7 @@ from ltr_metrics.report.verdict import (
     grade_of,
     limit_text,
     reading_of,
+    relative_change,
     rules_about,
     top_grade,
     verdict_parts,
@@ -220,13 +221,12 @@ def _group(
         row = shown[metric, model]
         reading = reading_of(row, comparison)
         drawing = axis.interval(row.ci_low, row.ci_high, row.difference, reading, margins[model])
-        relative = row.difference / row.baseline_mean if row.baseline_mean > 0 else float("nan")
         p = "< 0.001" if row.p_adjusted < 0.001 else number(row.p_adjusted, 3)
         yield [
             model,
             Cell("", f"reading {reading}", [f"{MARKS.get(reading, UNCLEAR)} {reading}"]),
             Cell("", "num diff", [Words(signed(row.difference), "b"), Words(interval(row.ci_low, row.ci_high), "ci")]),
-            Cell("", "num rel", [percent(relative, sign="+")]),
+            Cell("", "num rel", [percent(relative_change(row), sign="+")]),
             Cell("", "draw", [drawing] if row.ci_low == row.ci_low else []),
             Cell("", "num p", [p]),
             Cell("", "num wtl", [f"{row.wins:,} · {row.ties:,} · {row.losses:,}"]),
