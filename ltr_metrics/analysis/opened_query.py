@@ -199,7 +199,7 @@ class Documents:
             self.opened = {id_text(one.qid): one for one in opened}
 
     def open(self, evaluations: Mapping[str, Evaluation], qids: Sequence[Any], k: int) -> list[OpenedQuery]:
-        """Open queries, given by their ids, under models of which the first one is the baseline."""
+        """Open queries, given by their ids; the first model is the baseline."""
         first = next(iter(evaluations.values()))
         k, positions = require_count("k", k), query_positions(first, qids).tolist()
         texts = [id_text(first.json_qid[i]) for i in positions]

@@ -151,7 +151,7 @@ def compare(
     settings |= {"baseline": baseline, "queries": queries, "skill": metrics.skill}
     has_csv = any(is_table_of_another_tool(Path(file)) for file in results.values())
     if not has_csv:
-        options.refuse(("lower_is_better",), "names a column of a table of --result, and there is none.")
+        options.refuse(("lower_is_better",), "names a column of a table of --result, but no result is a table.")
     saved = {name: _read_result(file, metrics.policy(), lower_is_better) for name, file in results.items()}
     if len(saved) < len(options.model_names()):
         compared = _compare_models(inputs, saved, metrics, intervals.cluster, settings)

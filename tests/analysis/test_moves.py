@@ -118,7 +118,7 @@ def mean_ranks(scores: np.ndarray, qid: np.ndarray, retrieved: np.ndarray) -> np
 def assert_right(
     result: RankChanges, y: np.ndarray, a: np.ndarray, b: np.ndarray, qid: np.ndarray, rel: float, k: int
 ) -> None:
-    """``a`` and ``b`` are ranks, infinite where there is none."""
+    """``a`` and ``b`` are ranks, infinite for a document without one."""
     assert sorted(result.row.tolist()) == np.flatnonzero(y >= rel).tolist()
     np.testing.assert_array_equal(result.rank_a, a[result.row])
     np.testing.assert_array_equal(result.rank_b, b[result.row])

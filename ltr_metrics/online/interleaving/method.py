@@ -229,7 +229,7 @@ class Method(ABC):
 
 
 def best_unlisted(rankings: list[list[Hashable]], listed: set[Hashable]) -> list[Hashable | None]:
-    """Return the best document of each ranking that is not listed yet, or None if there is none."""
+    """Return the best document of each ranking that is not listed yet, or None if all are listed."""
     return [next((document for document in ranking if document not in listed), None) for ranking in rankings]
 
 
