@@ -91,7 +91,7 @@ class Ranking(Cache):
     def __init__(self, queries: LabelledQueries, scores: AnyArray, ties: TiePolicy, n_threads: int = 1) -> None:
         ranked = native.rank(queries, scores, ties, n_threads)
         self.queries = queries
-        self.n_ranked: IntArray = queries.n_retrieved
+        self.n_ranked: IntArray = queries.n_ranked
         self.rows, self.grades = ranked.rows, ranked.grades
         self.starts: IntArray = queries.ranked_ends - self.n_ranked
         self._scores_of_rows, self._policy = scores, ties

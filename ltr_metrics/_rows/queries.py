@@ -121,7 +121,7 @@ class LabelledQueries(GroupedRows):
     # -- ranked documents ------------------------------------------------------------------------
 
     @cached_property
-    def n_retrieved(self) -> IntArray:
+    def n_ranked(self) -> IntArray:
         """Number of documents of each query that have a rank."""
         return self.sizes if self.retrieved is None else np.asarray(self.sum_by_query(self.retrieved))
 
@@ -136,7 +136,7 @@ class LabelledQueries(GroupedRows):
     @cached_property
     def ranked_ends(self) -> IntArray:
         """Offset in `ranked_rows` at which the documents of each query end."""
-        return self.n_retrieved.cumsum()
+        return self.n_ranked.cumsum()
 
     @cached_property
     def docid_descending(self) -> IntArray:

@@ -82,7 +82,7 @@ def _falls(declaration: Declaration) -> bool:
 
 def best_sums(metric: RankMetric, declaration: Declaration, queries: LabelledQueries) -> FloatArray:
     """Return the best values of sums of gains, (cutoffs x queries): if both factors are sorted (rearrangement)."""
-    n = queries.n_retrieved
+    n = queries.n_ranked
     query, rank = np.repeat(np.arange(len(n)), n), np.arange(n.sum()) - np.repeat(queries.ranked_ends - n, n)
     rows = np.arange(queries.n_rows) if queries.ranked_rows is None else queries.ranked_rows
     value = _values_of_rows(declaration, queries)[rows]
@@ -140,7 +140,7 @@ def _values_by_query(metric: Metric, queries: LabelledQueries) -> Iterable[Any]:
     """Return the values of all orders of each query's documents."""
     if isinstance(metric, FunctionMetric):
         return values_of_orders(metric, queries)
-    n, rows = queries.n_retrieved, np.arange(queries.n_rows) if queries.ranked_rows is None else queries.ranked_rows
+    n, rows = queries.n_ranked, np.arange(queries.n_rows) if queries.ranked_rows is None else queries.ranked_rows
     kind = _kinds(metric, queries)[rows]
     rows_by_kind: list[IntArray] = []
     orders: list[Iterator[list[int]]] = []

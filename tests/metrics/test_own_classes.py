@@ -144,8 +144,8 @@ def overrides(by_grade: list[float], relevant: list[bool]) -> dict[str, tuple[An
             lambda self, q, depth: np.maximum(0, 1 - np.arange(depth) / (self.k or 10)),
             lambda f, i: max(0, 1 - (i - 1) / (f.k or 10)),
         ),
-        "divisor": (lambda self, q, k: q.n_retrieved + (self.k or 0.5), lambda f: f.n + (f.k or 0.5)),
-        "scale": (lambda self, q: 1 / (1 + q.n_retrieved), lambda f: 1 / (1 + f.n)),
+        "divisor": (lambda self, q, k: q.n_ranked + (self.k or 0.5), lambda f: f.n + (f.k or 0.5)),
+        "scale": (lambda self, q: 1 / (1 + q.n_ranked), lambda f: 1 / (1 + f.n)),
     }
 
 

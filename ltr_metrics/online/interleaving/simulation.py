@@ -116,7 +116,7 @@ def simulate(
     options = dict(method_options or {})
     method_class = method_named(method, options)  # the vectorised methods have no options
     queries = queries_from(y_true, data, "simulate", PARAMETERS)
-    clicks.require_grades(queries.grades, min(length, int(queries.n_retrieved.max())))
+    clicks.require_grades(queries.grades, min(length, int(queries.n_ranked.max())))
     clicks.warn_of_grades(queries.grades)
     seed = seed_from(random_state)
     rankings = RankingArrays.from_scores(
@@ -170,7 +170,7 @@ def _tie_break(queries: Queries, ties: Any, seed: int) -> AnyArray | None:
 def _cumulative_weight(queries: Queries) -> FloatArray:
     """Return the cumulative weight of the queries that have documents to show."""
     weight = np.ones(queries.n_queries) if queries.weight is None else queries.weight
-    cumulative = np.cumsum(weight[queries.n_retrieved > 0])
+    cumulative = np.cumsum(weight[queries.n_ranked > 0])
     if cumulative[-1] == 0:
         raise LtrValueError("All queries with documents to show have weight 0, so no query can be drawn.")
     return cumulative
