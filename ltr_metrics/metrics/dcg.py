@@ -135,7 +135,7 @@ class DCG(GainMetric, RankMetric):
 
         Parameters
         ----------
-        queries : Queries
+        queries : LabelledQueries
             The labels of all queries.
         depth : int
             The number of first ranks that are needed.

@@ -50,7 +50,7 @@ class GainMetric(Metric):
 
         Parameters
         ----------
-        queries : Queries
+        queries : LabelledQueries
             The labels of all queries.
 
         Returns

@@ -112,7 +112,7 @@ class FunctionMetric(Metric):
 
         Parameters
         ----------
-        queries : Queries
+        queries : LabelledQueries
             The labels and columns of all queries.
 
         Returns
