@@ -28,9 +28,9 @@ from ltr_metrics.evaluation.best_order import (
     merits_of_grades,
     over_all_orders,
 )
+from ltr_metrics.evaluation.differences import SAME, difference_of
 from ltr_metrics.evaluation.families import families_for
 from ltr_metrics.evaluation.means import mean, means
-from ltr_metrics.evaluation.rounding import SAME, difference_of
 from ltr_metrics.metrics.base import Metric, RankMetric
 from ltr_metrics.metrics.order import PairAccuracy
 from ltr_metrics.metrics.requests import Family, Request, families_of
