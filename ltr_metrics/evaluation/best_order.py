@@ -34,7 +34,7 @@ from ltr_metrics.metrics.relevance import BinaryMetric
 
 def is_function_of_user(metric: Metric) -> bool:
     """Whether a function of the user's computes the values, of which nothing is known."""
-    if isinstance(metric, RankMetric) and metric.is_declared:
+    if isinstance(metric, RankMetric) and metric.is_sum_of_kind:
         return False
     return isinstance(metric, FunctionMetric) or is_own(_defining_class(metric))
 
@@ -182,7 +182,7 @@ def _write_next(orders: list[Iterator[list[int]]], rows: list[IntArray], scores:
 
 def _kinds(metric: Metric, queries: LabelledQueries) -> IntArray:
     """Return a number for each row; rows with the same one are interchangeable."""
-    if isinstance(metric, RankMetric) and metric.is_declared:
+    if isinstance(metric, RankMetric) and metric.is_sum_of_kind:
         declaration = metric.declaration(queries, (metric.k,))
         return np.asarray(np.unique(_values_of_rows(declaration, queries), return_inverse=True)[1])
     return np.arange(queries.n_rows)

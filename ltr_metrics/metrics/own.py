@@ -23,10 +23,10 @@ from ltr_metrics._rows.queries import LabelledQueries
 from ltr_metrics.errors import Argument, LtrTypeError, LtrValueError, naming, one_line
 from ltr_metrics.metrics.all_metrics import BY_NAME, METRICS
 from ltr_metrics.metrics.base import Metric, RankMetric, is_own, spell
-from ltr_metrics.metrics.declared import Declared, Kind
+from ltr_metrics.metrics.kinds import Kind, MethodName
 from ltr_metrics.metrics.other_names import other_name_hint
 
-DECLARATIONS = ("KIND", "sums", "values", *get_args(Declared))  # what a class can say of its values
+DECLARATIONS = ("KIND", "sums", "values", *get_args(MethodName))  # what a class can say of its values
 MAX_ORDERS = 200  # different orders of tied documents that are all evaluated; of more, as many are drawn
 _LOG_MAX_ORDERS = math.log(MAX_ORDERS) + 1e-9  # which is rounded
 _RESERVED = {"qid", "documents", "relevant"}  # columns of a result's table

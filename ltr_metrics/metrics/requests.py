@@ -102,8 +102,8 @@ def families_of(metrics: Iterable[Metric]) -> tuple[list[Family], list[Family]]:
     declared: dict[object, Family] = {}
     own: dict[object, Family] = {}
     for position, one in enumerate(metrics):
-        is_declared = isinstance(one, RankMetric) and one.is_declared
-        family = (declared if is_declared else own).setdefault(one.family, Family([], [], []))
+        is_sum_of_kind = isinstance(one, RankMetric) and one.is_sum_of_kind
+        family = (declared if is_sum_of_kind else own).setdefault(one.family, Family([], [], []))
         family.metrics.append(one)
         family.cutoffs.append(one.k if isinstance(one, RankMetric) else None)
         family.positions.append(position)

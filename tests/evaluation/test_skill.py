@@ -25,7 +25,7 @@ from ltr_metrics.counterfactual import ClickMetric
 from ltr_metrics.counterfactual import evaluate as evaluate_clicks
 from ltr_metrics.io import read_letor
 from ltr_metrics.metrics.conventions import CONVENTIONS
-from ltr_metrics.metrics.declared import Kind
+from ltr_metrics.metrics.kinds import Kind
 
 pytestmark = pytest.mark.filterwarnings("ignore:(err|pfound) (counts grades|takes the labels)")
 

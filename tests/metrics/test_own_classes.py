@@ -22,7 +22,7 @@ from strategies import Data, data
 import ltr_metrics as ltr
 from ltr_metrics.counterfactual import ClickMetric
 from ltr_metrics.metrics import METRICS, ideal_sums
-from ltr_metrics.metrics.declared import Declared, Kind
+from ltr_metrics.metrics.kinds import Kind, MethodName
 
 # -- the formulas, piece by piece ------------------------------------------------------------------
 
@@ -114,7 +114,7 @@ PARAMETERS: dict[type[ltr.Metric], dict[str, Any]] = {
     ltr.SumOf: {"column": "margin"},
 }
 pytestmark = pytest.mark.filterwarnings("ignore:.* counts grades")
-NAMES = ("KIND", "sums", "values", *get_args(Declared))
+NAMES = ("KIND", "sums", "values", *get_args(MethodName))
 
 # -- the overrides ---------------------------------------------------------------------------------
 

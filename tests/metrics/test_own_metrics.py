@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import ltr_metrics as ltr
-from ltr_metrics.metrics.declared import Kind
+from ltr_metrics.metrics.kinds import Kind
 
 
 def top_grades(grades: np.ndarray, columns: dict[str, np.ndarray]) -> float | None:
