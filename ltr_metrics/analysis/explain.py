@@ -131,8 +131,8 @@ class Explanation(Tabular):
             The fields by name, with the difference.
         """
         fields = {name: [_plain(value) for value in values] for name, values in self.fields.items()}
-        own = {"difference": self.difference, "fields": fields}
-        return super().to_dict() | own | {"sentence": self.sentence, "skill_sentence": self.skill_sentence}
+        further = {"difference": self.difference, "fields": fields}
+        return super().to_dict() | further | {"sentence": self.sentence, "skill_sentence": self.skill_sentence}
 
     def printed(self) -> list[TableOrText]:
         """Return the sentence, a small table, and what is left after the correction for chance."""
@@ -298,15 +298,15 @@ class Reading(NamedTuple):
     @property
     def choices(self) -> dict[str, Any]:
         """Everything that the value depends on: the metric's parameters and the policy."""
-        own = {field.name: getattr(self.metric, field.name) for field in dataclasses.fields(self.metric)}
+        of_metric = {field.name: getattr(self.metric, field.name) for field in dataclasses.fields(self.metric)}
         policy = self._asdict()
-        return own | {name: policy[name] for name in ("ties", "no_relevant", "weighs_undefined_as_one")}
+        return of_metric | {name: policy[name] for name in ("ties", "no_relevant", "weighs_undefined_as_one")}
 
     def switched(self, choices: Mapping[str, Any]) -> Reading:
         """Return the reading with some other choices."""
-        own = {name: value for name, value in choices.items() if name in self._fields}
-        of_metric = {name: value for name, value in choices.items() if name not in own}
-        return self._replace(metric=dataclasses.replace(self.metric, **of_metric), **own)
+        of_policy = {name: value for name, value in choices.items() if name in self._fields}
+        of_metric = {name: value for name, value in choices.items() if name not in of_policy}
+        return self._replace(metric=dataclasses.replace(self.metric, **of_metric), **of_policy)
 
 
 def means_of(queries: Queries, scores: Any, readings: Iterable[Reading]) -> dict[Reading, float]:

@@ -27,7 +27,7 @@ from ltr_metrics._ranks.ranking import Ranking
 from ltr_metrics._rows.checks import AnyArray, BoolArray, FloatArray, IntArray
 from ltr_metrics._rows.queries import LabelledQueries
 from ltr_metrics.errors import LtrError, LtrValueError, one_line
-from ltr_metrics.metrics.base import Metric, RankMetric, is_own
+from ltr_metrics.metrics.base import Metric, RankMetric, is_of_user
 from ltr_metrics.metrics.own import FunctionMetric, all_orders, refuse_too_many_orders, values_of_orders
 from ltr_metrics.metrics.relevance import BinaryMetric
 
@@ -36,7 +36,7 @@ def is_function_of_user(metric: Metric) -> bool:
     """Whether a function of the user's computes the values, of which nothing is known."""
     if isinstance(metric, RankMetric) and metric.is_sum_of_kind:
         return False
-    return isinstance(metric, FunctionMetric) or is_own(_defining_class(metric))
+    return isinstance(metric, FunctionMetric) or is_of_user(_defining_class(metric))
 
 
 def _defining_class(metric: Metric) -> type[Metric]:

@@ -419,13 +419,13 @@ class AuditedQueries(Queries):
 
 
 def queries_from(
-    y_true: Any, options: dict[str, Any], function: str, own: Sequence[str] = (), kind: type[Queries] = Queries
+    y_true: Any, options: dict[str, Any], function: str, further: Sequence[str] = (), kind: type[Queries] = Queries
 ) -> Queries:
-    """Return `Queries` with the options that another function accepts in addition to its own, or those passed."""
+    """Return `Queries` with the options that another function has besides its ``further`` ones, or those passed."""
     known = list(inspect.signature(LabelledQueries.__init__).parameters)[2:]
     for name in options.keys() - set(known):
         raise LtrTypeError(
-            f"{function} has no option {name!r}.{did_you_mean(name, [*own, *known])} "
+            f"{function} has no option {name!r}.{did_you_mean(name, [*further, *known])} "
             f"Its options for the data are {', '.join(known)}."
         )
     if isinstance(y_true, Queries):
@@ -480,11 +480,11 @@ def _refuse_infinite(queries: LabelledQueries, names: Sequence[str], matrix: Flo
 
 def _weights(queries: LabelledQueries, request: Request) -> FloatArray | None:
     """Return the weight of each query in the means: the user's, times the number of units that a mean is over."""
-    own = request.metrics[0].query_weight(queries)  # all metrics of a request have the same
-    if own is None or queries.weight is None:
-        return queries.weight if own is None else own
+    n_units = request.metrics[0].query_weight(queries)  # all metrics of a request have the same
+    if n_units is None or queries.weight is None:
+        return queries.weight if n_units is None else n_units
     with np.errstate(over="ignore"):
-        weight: FloatArray = own * queries.weight
+        weight: FloatArray = n_units * queries.weight
     if not np.isfinite(weight).all():
         query = queries.qid[int(np.isinf(weight).argmax())]
         raise LtrValueError(
@@ -499,12 +499,12 @@ def _values(
 ) -> FloatArray:
     """Return one value per query for each metric, (metrics x queries), NaN if undefined."""
     values = np.empty((len(request.metrics), queries.n_queries))
-    declared, own = families
+    declared, functions = families
     if len(declared):
         native.evaluate(queries, scores, request.policy.ties, declared, values, n_threads=n_threads)
-    if own:
+    if functions:
         ranking = Ranking(queries, scores, request.policy.ties, n_threads)
-        for (metric,), _, (position,) in own:  # a family of one
+        for (metric,), _, (position,) in functions:  # a family of one
             values[position] = metric.values(ranking)
     return values
 

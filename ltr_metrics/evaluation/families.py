@@ -16,8 +16,8 @@ Families = tuple[Any, list[Family]]  # of metrics that the core adds up, as it r
 @cached
 def families_for(queries: LabelledQueries, metrics: tuple[Metric, ...]) -> Families:
     """Return what metrics declare for these queries, as the core reads it, and the families of the others."""
-    declared, own = families_of(metrics)
+    declared, functions = families_of(metrics)
     metric_of = [cast("RankMetric", one.metrics[0]) for one in declared]
     declarations = [m.declaration(queries, tuple(one.cutoffs)) for m, one in zip(metric_of, declared, strict=True)]
     structs = [of.struct(one.positions) for of, one in zip(declarations, declared, strict=True)]
-    return native.array_of(structs), own
+    return native.array_of(structs), functions

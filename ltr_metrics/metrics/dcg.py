@@ -251,8 +251,8 @@ class NDCG(DCG):
         return np.asarray(self._ideals(queries, [k])[0])
 
     def divisors(self, queries: LabelledQueries, cutoffs: Sequence[int | None]) -> FloatArray:
-        is_own = type(self).divisor is not NDCG.divisor
-        return super().divisors(queries, cutoffs) if is_own else self._ideals(queries, cutoffs)
+        is_overridden = type(self).divisor is not NDCG.divisor
+        return super().divisors(queries, cutoffs) if is_overridden else self._ideals(queries, cutoffs)
 
     def _ideals(self, queries: LabelledQueries, cutoffs: Sequence[int | None]) -> FloatArray:
         """Return the ideal DCG of each cutoff and query, NaN where it is 0."""

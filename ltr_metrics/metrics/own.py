@@ -22,7 +22,7 @@ from ltr_metrics._rows.checks import FloatArray, require_option
 from ltr_metrics._rows.queries import LabelledQueries
 from ltr_metrics.errors import Argument, LtrTypeError, LtrValueError, naming, one_line
 from ltr_metrics.metrics.all_metrics import BY_NAME, METRICS
-from ltr_metrics.metrics.base import Metric, RankMetric, is_own, spell
+from ltr_metrics.metrics.base import Metric, RankMetric, is_of_user, spell
 from ltr_metrics.metrics.kinds import Kind, MethodName
 from ltr_metrics.metrics.other_names import other_name_hint
 
@@ -247,7 +247,7 @@ def _refuse_unfinished(cls: type[Metric]) -> None:
 
 def _overridden(cls: type[Metric]) -> set[str]:
     """Return what classes of the user's declare; without what only a function of their own can read."""
-    declared = {name for name in DECLARATIONS for one in cls.__mro__ if is_own(one) and name in vars(one)}
+    declared = {name for name in DECLARATIONS for one in cls.__mro__ if is_of_user(one) and name in vars(one)}
     if issubclass(cls, RankMetric):
         return declared & {"values"} if "sums" in declared else declared
     return set() if "values" in declared else declared
@@ -255,7 +255,7 @@ def _overridden(cls: type[Metric]) -> set[str]:
 
 def _why_uncalled(cls: type[Metric], name: str) -> str | None:
     """Return what to do instead of an override that the class's values do not depend on, or None if they do."""
-    base = next(one for one in cls.__mro__ if not is_own(one))
+    base = next(one for one in cls.__mro__ if not is_of_user(one))
     if name in cls.UNREAD:
         return cls.UNREAD[name]
     if not hasattr(base, name):

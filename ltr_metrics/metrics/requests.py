@@ -100,14 +100,14 @@ class Request:
 def families_of(metrics: Iterable[Metric]) -> tuple[list[Family], list[Family]]:
     """Return the families of metrics that the compiled core adds up, and those that are functions of rankings."""
     declared: dict[object, Family] = {}
-    own: dict[object, Family] = {}
+    functions: dict[object, Family] = {}
     for position, one in enumerate(metrics):
         is_sum_of_kind = isinstance(one, RankMetric) and one.is_sum_of_kind
-        family = (declared if is_sum_of_kind else own).setdefault(one.family, Family([], [], []))
+        family = (declared if is_sum_of_kind else functions).setdefault(one.family, Family([], [], []))
         family.metrics.append(one)
         family.cutoffs.append(one.k if isinstance(one, RankMetric) else None)
         family.positions.append(position)
-    return list(declared.values()), list(own.values())
+    return list(declared.values()), list(functions.values())
 
 
 def resolve(

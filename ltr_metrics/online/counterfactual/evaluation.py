@@ -335,12 +335,12 @@ def evaluate(
         )
     by_row = propensity.of_rows(position) if is_table else propensity
     given = {"propensity": by_row, "position": position, "baseline": baseline}
-    own = {name: values for name, values in given.items() if values is not None}
+    named = {name: values for name, values in given.items() if values is not None}
     options: dict[str, Any] = {"estimator": "dr" if estimator == "dr" else "ips", "clip": clip}
     options |= {"baseline": None if baseline is None else "baseline", "relative": is_table}
     corrected = [ClickMetric(metric=additive(one), **options) for one in request.metrics]
     others = {} if columns is None else named_columns(columns, "columns")
-    for name in own.keys() & others.keys():
+    for name in named.keys() & others.keys():
         raise LtrValueError(f"columns must not have the name {name!r}, which is an option. Rename the column.")
     numbers = as_numbers(clicks, "clicks")
     if not (numbers >= 0).all():
@@ -349,7 +349,7 @@ def evaluate(
             f"clicks must be numbers of at least 0, one per row: got {numbers[row]:g} at row {row}. Clicks come first, "
             "then scores: did you swap them?"
         )
-    queries = queries_from(clicks, data | {"columns": own | others}, "evaluate", PARAMETERS)
+    queries = queries_from(clicks, data | {"columns": named | others}, "evaluate", PARAMETERS)
     clicked = is_clicked(queries)
     if not clicked.any():
         raise LtrValueError("clicks has no click, so there is nothing to estimate. Log more impressions.")
