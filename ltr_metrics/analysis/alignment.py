@@ -307,12 +307,12 @@ def _positions(who: str, run: Evaluation, reference: Evaluation) -> IntArray:
     missing = [reference.json_qid[at] for text, at in expected.items() if text not in positions]
     extra = [run.json_qid[at] for text, at in positions.items() if text not in expected]
     if missing or extra:
-        parts = [f"lacks {_some(missing)}"] * bool(missing) + [f"has {_some(extra)} in addition"] * bool(extra)
+        faults = [f"lacks {_some(missing)}"] * bool(missing) + [f"has {_some(extra)} in addition"] * bool(extra)
         common = ", or compare those that all have: ", Argument("queries", "common")
         same = " Evaluate all models on the same queries", *(() if len(missing) == len(expected) else common), "."
         hint = spelling_hint(extra, missing)
         raise LtrValueError(
-            f"{who} has different queries from the other models: of {reference.n_queries:,} it {' and '.join(parts)}.",
+            f"{who} has different queries from the other models: of {reference.n_queries:,} it {' and '.join(faults)}.",
             *((hint,) if hint else same),
         )
     return np.array([positions[text] for text in expected], dtype=np.intp)
