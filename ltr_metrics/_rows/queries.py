@@ -215,9 +215,9 @@ class LabelledQueries(GroupedRows):
         return np.asarray(np.maximum.reduceat(values if self.order is None else values[self.order], self.starts))
 
     def first_of(self, flags: BoolArray) -> str:
-        """Return the lowest grade that has a flag and its first row, in words such as '5 at row 2 (query 1)'."""
+        """Return the lowest grade that has a flag and its first row: '5, first at row 2 (query 1)'."""
         index = int(flags.argmax())
-        return f"{self.grades[index]:g} at {self.where(int(np.flatnonzero(self.grade_index == index + 1)[0]))}"
+        return f"{self.grades[index]:g}, first at {self.where(int(np.flatnonzero(self.grade_index == index + 1)[0]))}"
 
     # -- scores of these rows --------------------------------------------------------------------
 

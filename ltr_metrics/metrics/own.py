@@ -255,11 +255,11 @@ def _overridden(cls: type[Metric]) -> set[str]:
 
 def _why_uncalled(cls: type[Metric], name: str) -> str | None:
     """Return what to do instead of an override that the class's values do not depend on, or None if they do."""
-    base = next(one for one in cls.__mro__ if not is_of_user(one))
+    bases = [one for one in cls.__mro__ if not is_of_user(one)]
     if name in cls.UNREAD:
         return cls.UNREAD[name]
-    if not hasattr(base, name):
-        return f"The values of {base.__name__} do not depend on it. Subclass RankMetric, or override values."
+    if not any(hasattr(base, name) for base in bases):
+        return f"The values of {bases[0].__name__} do not depend on it. Subclass RankMetric, or override values."
     kind = {"by_row": "gains", "scale": "cascade"}.get(name)
     if issubclass(cls, RankMetric) and kind not in (None, cls.KIND):
         return f"It is for KIND = {kind!r}, and KIND is {cls.KIND!r}."

@@ -294,7 +294,7 @@ GRADES = {"by_grade": lambda self, q: q.grades}
         (
             ltr.RankMetric,
             {"KIND": "precisions", "by_grade": lambda self, q: q.grades - 1},
-            r"OwnRankMetric\.by_grade must be at least 0 .* Got -1 for grade 0 at row 1 \(query 0\)",
+            r"OwnRankMetric\.by_grade must be at least 0 .* Got -1 for grade 0, first at row 1 \(query 0\)",
         ),
         (
             ltr.RankMetric,
@@ -376,6 +376,13 @@ def test_values_may_be_a_part_of_a_larger_array() -> None:
     own = subclass(ltr.RankMetric, by_row=lambda self, q: table[:, 1], by_rank=lambda self, q, d: np.ones((d, 2))[:, 0])
     result = ltr.evaluate([1, 0, 4, 2], [3, 2, 1, 0], group=[4], metrics=[own(k=1), own()])
     assert list(result.values()) == [10, 10 + 7 + 4 + 1]
+
+
+def test_a_binary_class_may_declare_values_by_rank() -> None:
+    bases = (ltr.BinaryMetric, ltr.RankMetric)
+    body = {"NAME": "own", "__module__": __name__, "by_rank": lambda self, q, depth: 1 / np.arange(1.0, depth + 1)}
+    cls = dataclass(frozen=True, kw_only=True)(type("Own", bases, body))
+    assert ltr.evaluate([0, 2, 1], [3, 2, 1], group=[3], metrics=cls(rel=2))["own(rel=2)"] == 1 / 2
 
 
 def test_a_class_may_be_a_share_of_its_ideal() -> None:
