@@ -20,13 +20,12 @@ from ltr_metrics._rows.words import ConventionName, NoRelevant, TiePolicy, Unjud
 from ltr_metrics.errors import Argument, LtrTypeError, LtrValueError, did_you_mean, naming
 from ltr_metrics.evaluation.by_metric import ByMetric
 from ltr_metrics.evaluation.columns import column_of, columns_by_key, read_options, refuse_mixture
-from ltr_metrics.evaluation.families import Families, families_for
 from ltr_metrics.evaluation.fingerprint import Fingerprint
 from ltr_metrics.evaluation.means import means
 from ltr_metrics.evaluation.result import Evaluation, weights_above_0
 from ltr_metrics.evaluation.skill import SkillScale
 from ltr_metrics.metrics.conventions import Convention
-from ltr_metrics.metrics.requests import Metrics, Request, resolve_once
+from ltr_metrics.metrics.requests import Families, Metrics, Request, families_for, resolve_once
 
 SeveralScores = list[str] | tuple[str, ...] | Mapping[str, str]  # columns of scores, or by a name for each
 

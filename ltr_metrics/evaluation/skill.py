@@ -29,11 +29,10 @@ from ltr_metrics.evaluation.best_order import (
     over_all_orders,
 )
 from ltr_metrics.evaluation.differences import SAME, difference_of
-from ltr_metrics.evaluation.families import families_for
 from ltr_metrics.evaluation.means import mean, means
 from ltr_metrics.metrics.base import Metric, RankMetric
 from ltr_metrics.metrics.order import PairAccuracy
-from ltr_metrics.metrics.requests import Family, Request, families_of
+from ltr_metrics.metrics.requests import Family, Request, families_for, families_of
 
 CHANCE, IDEAL = "chance:", "ideal:"  # what precedes the names of metrics in tables of values per query
 LITTLE = 0.1  # of the larger of chance and ideal: with less between them, a value says little

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
+from ltr_metrics._ranks import native
+from ltr_metrics._rows.cache import cached
 from ltr_metrics._rows.checks import require_option
+from ltr_metrics._rows.queries import LabelledQueries
 from ltr_metrics._rows.words import ConventionName, NoRelevant, TiePolicy
 from ltr_metrics.errors import Argument, InPython, LtrTypeError, LtrValueError
 from ltr_metrics.metrics.base import Metric, RankMetric
@@ -48,6 +51,9 @@ class Family(NamedTuple):
     metrics: list[Metric]
     cutoffs: list[int | None]
     positions: list[int]
+
+
+Families = tuple[Any, list[Family]]  # of metrics that the core adds up, as it reads them, and of all others
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,6 +114,17 @@ def families_of(metrics: Iterable[Metric]) -> tuple[list[Family], list[Family]]:
         family.cutoffs.append(one.k if isinstance(one, RankMetric) else None)
         family.positions.append(position)
     return list(declared.values()), list(functions.values())
+
+
+@cached
+def families_for(queries: LabelledQueries, metrics: tuple[Metric, ...]) -> Families:
+    """Return what metrics declare for these queries, as the core reads it, and the families of the others."""
+    declared, functions = families_of(metrics)
+    structs = []
+    for metrics_of_family, cutoffs, positions in declared:
+        metric = cast("RankMetric", metrics_of_family[0])
+        structs.append(metric.declaration(queries, tuple(cutoffs)).struct(positions))
+    return native.array_of(structs), functions
 
 
 def resolve(
