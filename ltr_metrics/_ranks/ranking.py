@@ -94,12 +94,8 @@ class Ranking(Cache):
         self.n_ranked: IntArray = queries.n_ranked
         self.rows, self.grades = ranked.rows, ranked.grades
         self.starts: IntArray = queries.ranked_ends - self.n_ranked
-        self._scores_of_rows, self._policy = scores, ties
+        self._scores_of_rows = scores
         self._is_tied_with_next = ranked.is_tied_with_next
-
-    def sums(self, declaration: native.Declaration) -> FloatArray:
-        """Return what a metric declares, (cutoffs x queries), added up by the compiled core."""
-        return native.sums(self.queries, self._scores_of_rows, self._policy, declaration)
 
     @cached_property
     def query(self) -> IntArray:

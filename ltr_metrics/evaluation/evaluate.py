@@ -25,7 +25,7 @@ from ltr_metrics.evaluation.means import means
 from ltr_metrics.evaluation.result import Evaluation, weights_above_0
 from ltr_metrics.evaluation.skill import SkillScale
 from ltr_metrics.metrics.conventions import Convention
-from ltr_metrics.metrics.requests import Families, Metrics, Request, families_for, resolve_once
+from ltr_metrics.metrics.requests import Functions, Metrics, Request, families_for, resolve_once
 
 SeveralScores = list[str] | tuple[str, ...] | Mapping[str, str]  # columns of scores, or by a name for each
 
@@ -441,7 +441,7 @@ def queries_from(
 
 
 @cached_newest
-def _same_for_all_scores(queries: LabelledQueries, request: Request) -> tuple[Families, dict[str, Any]]:
+def _same_for_all_scores(queries: LabelledQueries, request: Request) -> tuple[tuple[Any, Functions], dict[str, Any]]:
     """Have each metric check the labels; return the families to compute, and fields that all evaluations share."""
     for metric in request.metrics:  # a check is made once for a family
         try:
@@ -494,7 +494,7 @@ def _weights(queries: LabelledQueries, request: Request) -> FloatArray | None:
 
 
 def _values(
-    queries: LabelledQueries, scores: AnyArray, request: Request, families: Families, n_threads: int
+    queries: LabelledQueries, scores: AnyArray, request: Request, families: tuple[Any, Functions], n_threads: int
 ) -> FloatArray:
     """Return one value per query for each metric, (metrics x queries), NaN if undefined."""
     values = np.empty((len(request.metrics), queries.n_queries))
@@ -503,7 +503,7 @@ def _values(
         native.evaluate(queries, scores, request.policy.ties, declared, values, n_threads=n_threads)
     if functions:
         ranking = Ranking(queries, scores, request.policy.ties, n_threads)
-        for (metric,), _, (position,) in functions:  # a family of one
+        for position, metric in functions:
             values[position] = metric.values(ranking)
     return values
 

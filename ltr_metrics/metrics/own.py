@@ -26,7 +26,7 @@ from ltr_metrics.metrics.base import Metric, RankMetric, is_of_user, spell
 from ltr_metrics.metrics.kinds import Kind, MethodName
 from ltr_metrics.metrics.other_names import other_name_hint
 
-DECLARATIONS = ("KIND", "sums", "values", *get_args(MethodName))  # what a class can say of its values
+DECLARATIONS = ("KIND", "values", *get_args(MethodName))  # what a class can say of its values
 MAX_ORDERS = 200  # different orders of tied documents that are all evaluated; of more, as many are drawn
 _LOG_MAX_ORDERS = math.log(MAX_ORDERS) + 1e-9  # which is rounded
 _RESERVED = {"qid", "documents", "relevant"}  # columns of a result's table
@@ -248,9 +248,7 @@ def _refuse_unfinished(cls: type[Metric]) -> None:
 def _overridden(cls: type[Metric]) -> set[str]:
     """Return what classes of the user's declare; without what only a function of their own can read."""
     declared = {name for name in DECLARATIONS for one in cls.__mro__ if is_of_user(one) and name in vars(one)}
-    if issubclass(cls, RankMetric):
-        return declared & {"values"} if "sums" in declared else declared
-    return set() if "values" in declared else declared
+    return set() if "values" in declared and not issubclass(cls, RankMetric) else declared
 
 
 def _why_uncalled(cls: type[Metric], name: str) -> str | None:

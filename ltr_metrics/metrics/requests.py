@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from ltr_metrics._ranks import native
 from ltr_metrics._rows.cache import cached
@@ -48,12 +48,12 @@ class Policy:
 class Family(NamedTuple):
     """Metrics that differ only in the cutoff, and their positions among all metrics."""
 
-    metrics: list[Metric]
+    metrics: list[RankMetric]
     cutoffs: list[int | None]
     positions: list[int]
 
 
-Families = tuple[Any, list[Family]]  # of metrics that the core adds up, as it reads them, and of all others
+Functions = list[tuple[int, Metric]]  # metrics that are functions of rankings, with their positions
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,27 +103,27 @@ class Request:
             )
 
 
-def families_of(metrics: Iterable[Metric]) -> tuple[list[Family], list[Family]]:
-    """Return the families of metrics that the compiled core adds up, and those that are functions of rankings."""
-    declared: dict[object, Family] = {}
-    functions: dict[object, Family] = {}
+def families_of(metrics: Iterable[Metric]) -> tuple[list[Family], Functions]:
+    """Return the families of metrics that the compiled core adds up, and the metrics that are functions of rankings."""
+    families: dict[object, Family] = {}
+    functions = []
     for position, one in enumerate(metrics):
-        is_sum_of_kind = isinstance(one, RankMetric) and one.is_sum_of_kind
-        family = (declared if is_sum_of_kind else functions).setdefault(one.family, Family([], [], []))
+        if not isinstance(one, RankMetric):
+            functions.append((position, one))
+            continue
+        family = families.setdefault(one.family, Family([], [], []))
         family.metrics.append(one)
-        family.cutoffs.append(one.k if isinstance(one, RankMetric) else None)
+        family.cutoffs.append(one.k)
         family.positions.append(position)
-    return list(declared.values()), list(functions.values())
+    return list(families.values()), functions
 
 
 @cached
-def families_for(queries: LabelledQueries, metrics: tuple[Metric, ...]) -> Families:
-    """Return what metrics declare for these queries, as the core reads it, and the families of the others."""
-    declared, functions = families_of(metrics)
-    structs = []
-    for metrics_of_family, cutoffs, positions in declared:
-        metric = cast("RankMetric", metrics_of_family[0])
-        structs.append(metric.declaration(queries, tuple(cutoffs)).struct(positions))
+def families_for(queries: LabelledQueries, metrics: tuple[Metric, ...]) -> tuple[Any, Functions]:
+    """Return what families declare for these queries, as the core reads it, and the metrics that are functions."""
+    families, functions = families_of(metrics)
+    declarations = [one.metrics[0].declaration(queries, tuple(one.cutoffs)) for one in families]
+    structs = [declaration.struct(one.positions) for declaration, one in zip(declarations, families, strict=True)]
     return native.array_of(structs), functions
 
 

@@ -114,7 +114,7 @@ PARAMETERS: dict[type[ltr.Metric], dict[str, Any]] = {
     ltr.SumOf: {"column": "margin"},
 }
 pytestmark = pytest.mark.filterwarnings("ignore:.* counts grades")
-NAMES = ("KIND", "sums", "values", *get_args(MethodName))
+NAMES = ("KIND", "values", *get_args(MethodName))
 
 # -- the overrides ---------------------------------------------------------------------------------
 
@@ -245,9 +245,9 @@ def reads(cls: type[ltr.Metric], name: str) -> bool:
     """Whether the values of a subclass depend on what it declares."""
     if cls in FORMULAS:
         by_row = {"by_row"} if cls in (ltr.CG, ltr.DCG, ltr.Precision, ltr.Recall, ltr.F1, ltr.RBP) else set()
-        return name in FORMULAS[cls].keys() | {"sums"} | by_row and not (cls is ltr.NDCG and name == "KIND")
+        return name in FORMULAS[cls].keys() | by_row and not (cls is ltr.NDCG and name == "KIND")
     if cls in OF_ROWS:
-        return name in {"KIND", "sums", "by_row", "by_rank", "divisor"}
+        return name in {"KIND", "by_row", "by_rank", "divisor"}
     return name in READ_OF_RELEVANCE.get(cls, {"values"})
 
 
@@ -258,10 +258,7 @@ def test_what_nothing_reads_is_refused_and_named(cls: type[ltr.Metric], name: st
         name, overrides([0.0, 0.1, 0.2, 0.3, 0.4], [False] + [True] * 4).get(name, (None,))[0]
     )
     if declared is None:
-        declared = {
-            "sums": lambda self, ranking, cutoffs: [np.ones(len(ranking.n_ranked)) for _ in cutoffs],
-            "values": lambda self, ranking: np.ones(len(ranking.n_ranked)),
-        }[name]
+        declared = {"values": lambda self, ranking: np.ones(len(ranking.n_ranked))}[name]
     metric = cutoffs_of(subclass(cls, **{name: declared}))[0]
     case: dict[str, Any] = {"group": [3], "metrics": metric, "columns": {"margin": [1, 2, 3]}}
     if reads(cls, name):
