@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tarfile
 import zipfile
+from hashlib import sha256
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -135,7 +136,7 @@ def main() -> None:
     if faults:
         sys.exit("\n".join(faults))
     for path in [*sdists, *wheels]:
-        print(f"{path.name}: {path.stat().st_size // 1024} kB")
+        print(f"{sha256(path.read_bytes()).hexdigest()}  {path.name}, {path.stat().st_size // 1024} kB")
 
 
 if __name__ == "__main__":

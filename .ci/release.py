@@ -6,7 +6,6 @@ all platforms are built and checked, and tried on all Pythons. What was edited i
 
 from __future__ import annotations
 
-import hashlib
 import re
 import subprocess
 import sys
@@ -49,8 +48,6 @@ def main() -> None:
         (ROOT / name).write_text(text, encoding="utf-8")
     subprocess.run(["make", "wheels"], cwd=ROOT, check=True)
     subprocess.run([".ci/try_dist", *output_of(".ci/pythons").splitlines()], cwd=ROOT, check=True)
-    for path in sorted((ROOT / "dist").iterdir()):
-        print(hashlib.sha256(path.read_bytes()).hexdigest(), path.name)
     print(
         f"These files are ltr_metrics {version}. To publish it, read `git diff`, and then:\n"
         f'    git commit -am "Release {version}"\n'
