@@ -7,9 +7,11 @@ import itertools
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ltr_metrics._rows.json_values import DataFrame, to_dataframe
+from ltr_metrics._rows.queries import LabelledQueries
+from ltr_metrics._rows.signatures import DataOptions, with_options_of
 from ltr_metrics._rows.words import ConventionName, NoRelevant, TiePolicy
 from ltr_metrics.analysis.audit import has_ties
 from ltr_metrics.errors import Argument, LtrValueError, one_line
@@ -20,6 +22,9 @@ from ltr_metrics.metrics.base import Metric, spell
 from ltr_metrics.metrics.conventions import Convention
 from ltr_metrics.metrics.names import require_one_metric
 from ltr_metrics.metrics.requests import OneMetric, Policy, Request, name_of, resolve
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack  # of typing from Python 3.11 on
 
 
 @dataclass(frozen=True, repr=False)
@@ -156,6 +161,7 @@ class Explanation(Tabular):
         ]
 
 
+@with_options_of(LabelledQueries)
 def explain_difference(
     y_true: Any,
     y_score: Any,
@@ -165,7 +171,7 @@ def explain_difference(
     b: ConventionName | Convention,
     ties: TiePolicy | None = None,
     no_relevant: NoRelevant | float | None = None,
-    **data: Any,
+    **data: Unpack[DataOptions],
 ) -> Explanation:
     """Attribute the difference between a metric's values under two conventions to their fields.
 

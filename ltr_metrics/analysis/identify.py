@@ -8,12 +8,14 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from typing import Any, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 import numpy as np
 
 from ltr_metrics._rows.cache import once
 from ltr_metrics._rows.json_values import DataFrame, to_dataframe
+from ltr_metrics._rows.queries import LabelledQueries
+from ltr_metrics._rows.signatures import DataOptions, with_options_of
 from ltr_metrics._rows.words import TiePolicy
 from ltr_metrics.analysis.audit import has_ties
 from ltr_metrics.analysis.explain import Reading, format_choice, means_of, skill_of_reading
@@ -23,6 +25,9 @@ from ltr_metrics.evaluation.tables import Table, TableOrText, Tabular
 from ltr_metrics.metrics.conventions import CONVENTIONS, Convention
 from ltr_metrics.metrics.names import require_one_metric
 from ltr_metrics.metrics.requests import OneMetric, name_of, resolve
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack  # of typing from Python 3.11 on
 
 NO_RELEVANT = ("skip", "drop", 0.0, 0.5, 1.0)
 MOST_LIMITS = 10  # distinct grades that are tried as the lowest relevant grade
@@ -190,8 +195,14 @@ class Identification(Tabular):
         return [self.sentence, table, *filter(None, [self.skill_sentence]), *notes]
 
 
+@with_options_of(LabelledQueries)
 def identify_convention(
-    y_true: Any, y_score: Any, *, metric: OneMetric, value: float | str, **data: Any
+    y_true: Any,
+    y_score: Any,
+    *,
+    metric: OneMetric,
+    value: float | str,
+    **data: Unpack[DataOptions],
 ) -> Identification:
     """Find the conventions under which a metric has a value that another tool printed.
 

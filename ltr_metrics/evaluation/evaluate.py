@@ -16,6 +16,7 @@ from ltr_metrics._rows.cache import cached_newest, once
 from ltr_metrics._rows.checks import AnyArray, BoolArray, FloatArray
 from ltr_metrics._rows.positions import Positions
 from ltr_metrics._rows.queries import LabelledQueries
+from ltr_metrics._rows.signatures import DataOptions
 from ltr_metrics._rows.words import ConventionName, NoRelevant, TiePolicy, Unjudged
 from ltr_metrics.errors import Argument, LtrTypeError, LtrValueError, did_you_mean, naming
 from ltr_metrics.evaluation.by_metric import ByMetric
@@ -186,28 +187,15 @@ class Queries(LabelledQueries):
 
 
 if TYPE_CHECKING:
-    from typing import TypedDict
-
     from typing_extensions import Unpack  # of typing from Python 3.11 on
 
-    class Options(TypedDict, total=False):
+    class Options(DataOptions, total=False):
         """The options that `evaluate` has for arrays and for the columns of a table."""
 
-        qid: Any
-        group: Any
         metrics: Metrics | None
         ties: TiePolicy | None
         no_relevant: NoRelevant | float | None
         convention: ConventionName | Convention | None
-        query_weight: Any
-        sample_weight: Any
-        docid: Any
-        retrieved: Any
-        judged: Any
-        unjudged: Unjudged | None
-        columns: Any
-        by: Any
-        cluster: Any
         skill: bool
         n_threads: int | None
 
@@ -418,7 +406,7 @@ class AuditedQueries(Queries):
 
 
 def queries_from(
-    y_true: Any, options: dict[str, Any], function: str, further: Sequence[str] = (), kind: type[Queries] = Queries
+    y_true: Any, options: Mapping[str, Any], function: str, further: Sequence[str] = (), kind: type[Queries] = Queries
 ) -> Queries:
     """Return `Queries` with the options that another function has besides its ``further`` ones, or those passed."""
     known = list(inspect.signature(LabelledQueries.__init__).parameters)[2:]
