@@ -20,7 +20,7 @@ from benchmarks import shapes
 from benchmarks.clock import Call, Pace, bare_sort, side_by_side
 from benchmarks.machine import n_cores
 from benchmarks.peers import CUTOFFS, PEERS
-from benchmarks.results import ALL_FIVE, FIRST_RESULT, LIMIT, PEER, SAME_METRICS, Row, quartiles
+from benchmarks.results import ALL_FIVE, EXTREMES, FIRST_RESULT, LIMIT, PEER, SAME_METRICS, Row, quartiles
 from benchmarks.shapes import ROOT, Data, features, mslr
 from benchmarks.shapes import FloatArray as Seconds
 
@@ -279,7 +279,7 @@ def growth(effort: Effort) -> Found:
         slow, fast = (choose(of_shapes, key=lambda one: one[1]) for choose in (max, min))
         ratio = (slow[0] / fast[2], slow[1] / fast[1], slow[2] / fast[0])
         about = "growth", f"a row, slowest shape, {who}", "fastest shape", "all shapes", n_rows, slow, fast
-        yield Row(*about, "slowest / fastest", ratio, unit="s/row")
+        yield Row(*about, EXTREMES, ratio, unit="s/row")
 
 
 def _per_row(data: Data, pace: Pace) -> Row:

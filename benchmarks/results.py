@@ -18,6 +18,7 @@ RESULTS = ROOT / "benchmarks" / "results.json"
 BEGIN = "<!-- benchmarks: written by python -m benchmarks --json-to-readme -->"
 END = "<!-- /benchmarks -->"
 PEER, LIMIT = "other / ours", "ours / other"  # how many times as long a peer takes, or ours as its lower limit
+EXTREMES = "slowest / fastest"
 ALL_FIVE, SAME_METRICS, FIRST_RESULT = "all five", "the same metrics", "first result from arrays"
 RATIOS = {  # the columns of a peer: what is measured, and the number of threads
     "all five": (ALL_FIVE, 1),
@@ -72,6 +73,8 @@ def as_tables(results: Results) -> str:
     trainings: dict[Any, list[Row]] = {}
     limits = []
     for one in (Row(**row) for row in results["rows"]):
+        if one.figure == EXTREMES:  # can be read off the rows of the shapes
+            continue
         if one.figure != PEER:
             limits.append(_cells(one, "measure", "what", "compared with", "rows", "ours", "other", "value"))
         elif any(one.what == what for what, _ in RATIOS.values()):

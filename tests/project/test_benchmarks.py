@@ -68,7 +68,9 @@ def test_everything_is_measured(kind: str, monkeypatch: pytest.MonkeyPatch) -> N
     assert all(math.isfinite(value) for row in measured["rows"] for value in row["value"])
     assert {row["threads"] for row in measured["rows"]} <= {1, None}  # no machine has a million cores
     table = results.as_tables(measured)
-    assert all(results.value_of(results.Row(**row)) in table for row in measured["rows"])
+    assert all(
+        results.value_of(results.Row(**row)) in table for row in measured["rows"] if row["figure"] != results.EXTREMES
+    )
 
 
 @pytest.mark.parametrize("page", results.PAGES, ids=lambda page: page.name)
