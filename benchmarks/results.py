@@ -24,7 +24,6 @@ RATIOS = {  # the columns of a peer: what is measured, and the number of threads
     "all five": (ALL_FIVE, 1),
     "on 2 threads": (ALL_FIVE, 2),
     "same metrics": (SAME_METRICS, 1),
-    "same, 2 threads": (SAME_METRICS, 2),
     "first result": (FIRST_RESULT, 1),
 }
 UNITS = {"s/row": (1e9, " ns"), "B/row": (1.0, " B"), "x": (1.0, "x")}
