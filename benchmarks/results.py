@@ -75,19 +75,19 @@ def as_tables(results: Results) -> str:
         if one.figure == EXTREMES:  # can be read off the rows of the shapes
             continue
         if one.figure != PEER:
-            limits.append(_cells(one, "measure", "what", "compared with", "rows", "ours", "other", "value"))
+            limits.append(_some_cells(one, "measure", "what", "compared with", "rows", "ours", "other", "value"))
         elif any(one.what == what for what, _ in RATIOS.values()):
             peers.setdefault((one.compared_with, one.data, one.rows), []).append(one)
         else:
             trainings.setdefault((one.measure, one.what), []).append(one)
     tables = [
         [
-            _cells(rows[0], "compared with", "data", "rows", "ours", "other")
+            _some_cells(rows[0], "compared with", "data", "rows", "ours", "other")
             | {name: _value(rows, *column) for name, column in RATIOS.items()}
             for rows in peers.values()
         ],
         [
-            _cells(rows[0], "measure", "what", "compared with", "rows", "ours", "other")
+            _some_cells(rows[0], "measure", "what", "compared with", "rows", "ours", "other")
             | {"value": _value(rows, rows[0].what, 1), "on 2 threads": _value(rows, rows[0].what, 2)}
             for rows in trainings.values()
         ],
@@ -106,10 +106,13 @@ def as_short_table(results: Results) -> str:
         if not of_measure:
             continue
         first = of_measure[0]
-        same_data = [one for one in of_measure if one.data == first.data]
-        theirs, *cells, value = _cells(first, "compared with", "rows", "ours", "other", "value").values()
-        ratios = f"**{value}**", _value(same_data, first.what, 2), _value(same_data, FIRST_RESULT, 1)
-        lines.append([situation, theirs.replace("its own", measure), *cells, *ratios])
+        cells = _cells(first)
+        theirs = cells["compared with"].replace("its own", measure)
+        values = [situation, theirs, cells["rows"], cells["ours"], cells["other"], f"**{cells['value']}**"]
+        for what, threads in ((first.what, 2), (FIRST_RESULT, 1)):
+            other = [one for one in of_measure if (one.what, one.data, one.threads) == (what, first.data, threads)]
+            values += [_cells(other[0])["value"] if other else ""]
+        lines.append(values)
     headings = "situation", "compared with", "rows", "ours", "theirs", "times as fast", "on 2 threads", "first result"
     note = (
         f"Medians on one thread ({results['date']}), and the ratio where both have two. *Ours* is the time for five "
@@ -125,9 +128,14 @@ def _value(rows: Sequence[Row], what: str, threads: int) -> str:
     return value_of(found[0]) if found else ""
 
 
-def _cells(one: Row, *names: str) -> dict[str, str]:
+def _some_cells(one: Row, *names: str) -> dict[str, str]:
+    cells = _cells(one)
+    return {name: cells[name] for name in names}
+
+
+def _cells(one: Row) -> dict[str, str]:
     data = one.data.removeprefix(MSLR).lstrip(", ")
-    cells = {
+    return {
         "measure": one.measure,
         "what": f"{one.what} ({data})" if data else one.what,
         "data": data,
@@ -137,7 +145,6 @@ def _cells(one: Row, *names: str) -> dict[str, str]:
         "other": _shown(one.other[1], one.unit) if one.other else "",
         "value": value_of(one),
     }
-    return {name: cells[name] for name in names}
 
 
 def value_of(one: Row) -> str:

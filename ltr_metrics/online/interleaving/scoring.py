@@ -42,7 +42,7 @@ def score(
         What the impressions of a cluster have in common. They are not independent, so intervals and
         p-values are then over clusters. By default all impressions are independent.
     **options
-        Options of the method, such as ``tau`` of `Probabilistic`.
+        Options of the method, such as ``pairs`` of `PairwisePreference`.
 
     Returns
     -------
