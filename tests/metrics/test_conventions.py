@@ -96,7 +96,9 @@ def choices_of(convention: ltr.Convention) -> list[str]:
 
     The default convention has the defaults themselves. They are no part of canonical names, so they can never change.
     """
-    of_all = [f"{name} {spell(value)}" for name in ("cutoff", "rel") if (value := getattr(convention, name)) is not None]
+    of_all = [
+        f"{name} {spell(value)}" for name in ("cutoff", "rel") if (value := getattr(convention, name)) is not None
+    ]
     defaults = {
         info.name: {key: value for key, value in info.parameters.items() if value not in (None, ...)}
         for info in ltr.available_metrics()
