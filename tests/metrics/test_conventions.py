@@ -96,9 +96,11 @@ def choices_of(convention: ltr.Convention) -> list[str]:
 
     The default convention has the defaults themselves. They are no part of canonical names, so they can never change.
     """
+    never_weighted = set(convention.no_weighted_mean) == set(convention.metrics) != set()
     of_all = [
         f"{name} {spell(value)}" for name in ("cutoff", "rel") if (value := getattr(convention, name)) is not None
     ]
+    of_all += ["no weighted mean"] * never_weighted
     defaults = {
         info.name: {key: value for key, value in info.parameters.items() if value not in (None, ...)}
         for info in ltr.available_metrics()
@@ -108,7 +110,7 @@ def choices_of(convention: ltr.Convention) -> list[str]:
         differences = [f"{key}={spell(value)}" for key, value in settings.items() if key != "k"]
         differences += ["no cutoff"] * ("k" in settings)
         differences += ["an undefined query adds an unweighted 1"] * (name in convention.weighs_undefined_as_one)
-        differences += ["no weighted mean"] * (name in convention.no_weighted_mean)
+        differences += ["no weighted mean"] * (name in convention.no_weighted_mean and not never_weighted)
         metrics.append(f"{name} ({', '.join(differences)})" if differences else name)
     aliases = ", ".join(alias for alias, name in ALIASES.items() if name == convention.name)
     named = f"; also called {aliases}" if aliases else ""
