@@ -91,21 +91,16 @@ def test_weights_are_refused_where_the_weight_of_a_query_depends_on_its_labels(n
         ltr.evaluate(**rows, metrics=name, convention="tf_ranking")
 
 
-CHOICES = {  # of all metrics of a convention
-    "ties": "The order of documents with equal scores.",
-    "no_relevant": "The value, or the handling, of a query for which a metric is undefined.",
-    "cutoff": "The cutoff of a metric that is named without @k.",
-    "rel": "The grade from which on a document is relevant, if it is not 1.",
-    "metrics": "The metrics of the system, each with the parameters that differ from the first row.",
-}
-
-
 def choices_of(convention: ltr.Convention) -> list[str]:
-    """Return the choices of a convention for all metrics, and its metrics with what differs from their defaults.
+    """Return the ties and undefined values of a convention, and its metrics with what differs from their defaults.
 
     The default convention has the defaults themselves. They are no part of canonical names, so they can never change.
     """
-    chosen = ["-" if (value := getattr(convention, name)) is None else spell(value) for name in [*CHOICES][:-1]]
+    never_weighted = set(convention.no_weighted_mean) == set(convention.metrics) != set()
+    of_all = [
+        f"{name} {spell(value)}" for name in ("cutoff", "rel") if (value := getattr(convention, name)) is not None
+    ]
+    of_all += ["no weighted mean"] * never_weighted
     defaults = {
         info.name: {key: value for key, value in info.parameters.items() if value not in (None, ...)}
         for info in ltr.available_metrics()
@@ -115,30 +110,32 @@ def choices_of(convention: ltr.Convention) -> list[str]:
         differences = [f"{key}={spell(value)}" for key, value in settings.items() if key != "k"]
         differences += ["no cutoff"] * ("k" in settings)
         differences += ["an undefined query adds an unweighted 1"] * (name in convention.weighs_undefined_as_one)
-        differences += ["no weighted mean"] * (name in convention.no_weighted_mean)
+        differences += ["no weighted mean"] * (name in convention.no_weighted_mean and not never_weighted)
         metrics.append(f"{name} ({', '.join(differences)})" if differences else name)
     aliases = ", ".join(alias for alias, name in ALIASES.items() if name == convention.name)
-    return [*chosen, ", ".join(metrics) + (f"; also called {aliases}" if aliases else "")]
+    named = f"; also called {aliases}" if aliases else ""
+    return [
+        spell(convention.ties),
+        spell(convention.no_relevant),
+        ", ".join(of_all) + ": " * bool(of_all) + ", ".join(metrics) + named,
+    ]
 
 
-def tables() -> str:
-    """The choices of all conventions and their meanings, as tables in Markdown."""
+def table() -> str:
+    """The choices of all conventions as a table in Markdown."""
+    heading = ("convention", "ties", "no_relevant", "metrics, with what differs from the first row")
     rows = [(f"`{name}`", *choices_of(one)) for name, one in ltr.CONVENTIONS.items()]
-    meanings = [(f"`{name}`", text) for name, text in CHOICES.items()]
-    return "\n".join(
-        "".join(f"| {' | '.join(row)} |\n" for row in (heading, ("---",) * len(heading), *body))
-        for heading, body in ((("convention", *CHOICES), rows), (("choice", "meaning"), meanings))
-    )
+    return "".join(f"| {' | '.join(row)} |\n" for row in (heading, ("---",) * 4, *rows))
 
 
-def test_the_tables_in_the_documentation_are_those_of_the_code() -> None:
+def test_the_table_in_the_documentation_is_that_of_the_code() -> None:
     page = Path(__file__).parents[2] / "docs" / "conventions.md"
     text = page.read_text(encoding="utf-8")
     begin, end = re.search(r"<!-- conventions:.*-->\n", text).end(), text.index("<!-- end of conventions -->")
     if os.environ.get("UPDATE_DOCS"):
-        page.write_text(text[:begin] + tables() + text[end:], encoding="utf-8")
+        page.write_text(text[:begin] + table() + text[end:], encoding="utf-8")
         return
-    assert text[begin:end] == tables(), "run this test with UPDATE_DOCS=1"
+    assert text[begin:end] == table(), "run this test with UPDATE_DOCS=1"
 
 
 @pytest.mark.parametrize(("metric", "convention"), [("err@10", "gdeval"), ("pfound@10", "catboost")])

@@ -171,8 +171,8 @@ def names_in_the_definitions() -> dict[frozenset[str], str]:
         re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-"): text
         for heading, text in re.findall(r"^### (.*)\n((?:(?!#{2,3} ).*\n)*)", page, flags=re.MULTILINE)
     }
-    rows = re.findall(r"^\| (`.*) \| \[.*\]\(#(.*)\) \|$", page, flags=re.MULTILINE)
-    return {frozenset(re.findall(r"`(\w+)", names)): sections[anchor] for names, anchor in rows}
+    rows = re.findall(r"^\| \[(`.*`)\]\(#(.*?)\)(.*?) \|", page, flags=re.MULTILINE)
+    return {frozenset(re.findall(r"`(\w+)", name + others)): sections[anchor] for name, anchor, others in rows}
 
 
 def test_the_definitions_have_a_section_for_each_metric_with_all_of_its_names_and_parameters() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
@@ -45,12 +47,15 @@ def test_a_name_of_another_system_never_hides_one_of_ours() -> None:
 
 
 def table() -> str:
-    rows = [
-        (other.system, f"`{other.theirs.format(k='@10')}`", f"`{other.ours.format(k='@10')}`{''.join(other.remark)}")
-        for other in OTHER_NAMES
-    ]
-    heading = ("system", "name there", "name here")
-    return "".join(f"| {' | '.join(row)} |\n" for row in (heading, ("---",) * 3, *rows))
+    systems = {
+        system: "; ".join(
+            f"`{other.theirs.format(k='@10')}` is `{other.ours.format(k='@10')}`{''.join(other.remark)}"
+            for other in names
+        )
+        for system, names in groupby(OTHER_NAMES, key=attrgetter("system"))
+    }
+    rows = [("system", "its names, and ours"), ("---", "---"), *systems.items()]
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
 def test_the_table_in_the_documentation_is_that_of_the_code() -> None:
