@@ -50,7 +50,7 @@ autodoc_mock_imports = ["catboost", "dask", "distributed", "pyspark", "xgboost"]
 autosummary_generate = True
 # A page of a class has the members of its private bases, but not those of these, which have pages or are not ours.
 OTHER_PAGES = (
-    "Metric, RankMetric, GainMetric, BinaryMetric, Method, "
+    "Metric, RankMetric, GainMetric, BinaryMetric, Method, LabelledQueries, "
     "Mapping, BaseEstimator, _MetadataRequester, BaseException, dict, tuple"
 )
 autosummary_context = {
