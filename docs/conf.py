@@ -31,7 +31,7 @@ extensions = [
     "outputs",
     "references",
 ]
-exclude_patterns = ["_build", "gallery", "auto_gallery/*.ipynb"]
+exclude_patterns = ["_build", "gallery", "auto_gallery/**/*.ipynb"]
 smartquotes = False  # a quote may be part of a value, such as "exp"
 templates_path = ["_templates"]
 suppress_warnings = ["config.cache"]  # the gallery's order is a function, which Sphinx cannot cache
@@ -80,6 +80,9 @@ sphinx_gallery_conf = {
     "examples_dirs": "gallery",
     "gallery_dirs": "auto_gallery",
     "filename_pattern": r"plot_",
+    "nested_sections": False,
+    "subsection_order": [f"gallery/{group}" for group in ("models", "numbers", "clicks")],
+    "within_subsection_order": "FileNameSortKey",
     "write_computation_times": False,
     "show_memory": False,
     "show_signature": False,
