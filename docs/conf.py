@@ -28,6 +28,7 @@ extensions = [
     "language_models",
     "metrics_table",
     "offline_math",
+    "outputs",
     "references",
 ]
 exclude_patterns = ["_build", "gallery", "auto_gallery/**/*.ipynb"]
@@ -36,7 +37,8 @@ templates_path = ["_templates"]
 suppress_warnings = ["config.cache"]  # the gallery's order is a function, which Sphinx cannot cache
 
 # Pages are GitHub's Markdown with formulas. Headings get the anchors that GitHub gives them.
-myst_enable_extensions = ["dollarmath", "amsmath"]
+# The start page gives its cards and its two pictures classes.
+myst_enable_extensions = ["dollarmath", "amsmath", "attrs_block", "attrs_inline"]
 myst_heading_anchors = 3
 nb_execution_mode = "off"  # a test executes the notebook; the site shows the stored output
 
@@ -102,7 +104,7 @@ html_theme_options = {
     "navbar_align": "left",
     "header_links_before_dropdown": 6,
     "show_toc_level": 2,
-    "secondary_sidebar_items": ["page-toc"],
+    "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
     "footer_start": ["copyright"],
     "footer_end": [],
 }

@@ -1,7 +1,7 @@
 """The example report of the documentation: three rankings of synthetic queries, and a gate.
 
 python docs/example_report.py report.html          # writes the page
-python docs/example_report.py docs/_static/report.png   # writes its first screen, with Chromium
+python docs/example_report.py docs/_static/report.png   # writes its first screen, light and dark, with Chromium
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def example_report() -> str:
     return as_html(report)
 
 
-def screenshot(page: str, path: Path) -> None:
+def screenshot(page: str, path: Path, *more_flags: str) -> None:
     """Write the first screen of a page as a PNG file of 256 colours."""
     from PIL import Image  # comes with Matplotlib
 
@@ -74,14 +74,16 @@ def screenshot(page: str, path: Path) -> None:
         source.write_text(page, encoding="utf-8")
         shot = Path(folder, "report.png")
         flags = ["--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", f"--user-data-dir={folder}"]
-        size = f"--window-size={WIDTH},{HEIGHT}"
-        subprocess.run(["chromium", *flags, size, f"--screenshot={shot}", source.as_uri()], check=True)
+        flags += [f"--window-size={WIDTH},{HEIGHT}", f"--screenshot={shot}", *more_flags]
+        subprocess.run(["chromium", *flags, source.as_uri()], check=True)
         Image.open(shot).convert("RGB").quantize(256).save(path, optimize=True)
 
 
 if __name__ == "__main__":
     target = Path(sys.argv[1])
     if target.suffix == ".png":
-        screenshot(example_report(), target)
+        page = example_report()
+        screenshot(page, target)
+        screenshot(page, target.with_stem(f"{target.stem}-dark"), "--force-dark-mode")
     else:
         write_whole(target, example_report())

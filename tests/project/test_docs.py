@@ -82,6 +82,6 @@ def searches_in(path: Path) -> list[ast.Call]:
 def test_searches_raise_the_errors_of_their_folds() -> None:
     """By default scikit-learn turns an error, such as that of a query in two folds, into a score of NaN."""
     searches = [(name_of(path), call) for path in (*PAGES, *SCRIPTS) for call in searches_in(path)]
-    assert len(searches) > 10
+    assert len(searches) > 5
     for name, call in searches:
         assert "error_score='raise'" in map(ast.unparse, call.keywords), f"{name}: {ast.unparse(call)}"
