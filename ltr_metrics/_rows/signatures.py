@@ -35,11 +35,11 @@ def with_options_of(*callables: Callable[..., Any]) -> Callable[[AnyFunction], A
 
     def show(function: AnyFunction) -> AnyFunction:
         signature = inspect.signature(function)
-        shown = {name: p for name, p in signature.parameters.items() if p.kind != p.VAR_KEYWORD}
-        for one in callables:
-            options = inspect.signature(one).parameters.items()
-            shown |= {name: p for name, p in options if p.kind == p.KEYWORD_ONLY and name not in shown}
-        vars(function)["__signature__"] = signature.replace(parameters=list(shown.values()))
+        own = [p for p in signature.parameters.values() if p.kind != p.VAR_KEYWORD]
+        passed_on = [p for one in callables for p in inspect.signature(one).parameters.values()]
+        options = [p for p in passed_on if p.kind == p.KEYWORD_ONLY]
+        shown = sorted([*options, *own], key=lambda p: p.kind)  # they stand before its own keyword options
+        vars(function)["__signature__"] = signature.replace(parameters=shown)
         return function
 
     return show

@@ -10,12 +10,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ltr_metrics._rows.json_values import DataFrame, to_dataframe
-from ltr_metrics._rows.queries import LabelledQueries
-from ltr_metrics._rows.signatures import DataOptions, with_options_of
 from ltr_metrics._rows.words import ConventionName, NoRelevant, TiePolicy
 from ltr_metrics.analysis.audit import has_ties
 from ltr_metrics.errors import Argument, LtrValueError, one_line
-from ltr_metrics.evaluation.evaluate import Queries, queries_from
+from ltr_metrics.evaluation.evaluate import DataOptions, Queries, queries_from, with_data_options
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.evaluation.tables import Table, TableOrText, Tabular
 from ltr_metrics.metrics.base import Metric, spell
@@ -161,7 +159,7 @@ class Explanation(Tabular):
         ]
 
 
-@with_options_of(LabelledQueries)
+@with_data_options
 def explain_difference(
     y_true: Any,
     y_score: Any,

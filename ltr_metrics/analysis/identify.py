@@ -14,13 +14,11 @@ import numpy as np
 
 from ltr_metrics._rows.cache import once
 from ltr_metrics._rows.json_values import DataFrame, to_dataframe
-from ltr_metrics._rows.queries import LabelledQueries
-from ltr_metrics._rows.signatures import DataOptions, with_options_of
 from ltr_metrics._rows.words import TiePolicy
 from ltr_metrics.analysis.audit import has_ties
 from ltr_metrics.analysis.explain import Reading, format_choice, means_of, skill_of_reading
 from ltr_metrics.errors import Argument, LtrError, LtrValueError, LtrWarning, naming
-from ltr_metrics.evaluation.evaluate import Queries, queries_from
+from ltr_metrics.evaluation.evaluate import DataOptions, Queries, queries_from, with_data_options
 from ltr_metrics.evaluation.tables import Table, TableOrText, Tabular
 from ltr_metrics.metrics.conventions import CONVENTIONS, Convention
 from ltr_metrics.metrics.names import require_one_metric
@@ -195,7 +193,7 @@ class Identification(Tabular):
         return [self.sentence, table, *filter(None, [self.skill_sentence]), *notes]
 
 
-@with_options_of(LabelledQueries)
+@with_data_options
 def identify_convention(
     y_true: Any,
     y_score: Any,

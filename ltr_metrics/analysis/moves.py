@@ -21,8 +21,7 @@ from ltr_metrics._rows.checks import (
 )
 from ltr_metrics._rows.json_values import DataFrame, to_dataframe
 from ltr_metrics._rows.queries import LabelledQueries
-from ltr_metrics._rows.signatures import DataOptions, with_options_of
-from ltr_metrics.evaluation.evaluate import queries_from
+from ltr_metrics.evaluation.evaluate import DataOptions, queries_from, with_data_options
 from ltr_metrics.evaluation.means import mean
 from ltr_metrics.evaluation.tables import Table, Tabular
 from ltr_metrics.metrics.relevance import BinaryMetric
@@ -207,7 +206,7 @@ class Churn(Tabular):
         return [Table.of(columns, rows, foot=foot if self.n_tied_queries else "")]
 
 
-@with_options_of(LabelledQueries)
+@with_data_options
 def churn(a: Any, b: Any, *, k: int = 10, p: float = 0.9, **data: Unpack[DataOptions]) -> Churn:
     r"""Compare the rankings that two score vectors give each query's documents.
 
@@ -437,7 +436,7 @@ class _RelevantDocuments(BinaryMetric):
     NAME = "rank_changes"
 
 
-@with_options_of(LabelledQueries)
+@with_data_options
 def rank_changes(
     y_true: Any, a: Any, b: Any, *, rel: float | str | None = None, k: int = 10, **data: Unpack[DataOptions]
 ) -> RankChanges:

@@ -16,7 +16,8 @@ from ltr_metrics._rows.cache import cached_newest, once
 from ltr_metrics._rows.checks import AnyArray, BoolArray, FloatArray
 from ltr_metrics._rows.positions import Positions
 from ltr_metrics._rows.queries import LabelledQueries
-from ltr_metrics._rows.signatures import DataOptions
+from ltr_metrics._rows.signatures import DataOptions as DataOptions
+from ltr_metrics._rows.signatures import with_options_of
 from ltr_metrics._rows.words import ConventionName, NoRelevant, TiePolicy, Unjudged
 from ltr_metrics.errors import Argument, LtrTypeError, LtrValueError, did_you_mean, naming
 from ltr_metrics.evaluation.by_metric import ByMetric
@@ -426,6 +427,9 @@ def queries_from(
     queries = kind(y_true, **options)
     queries.warn_of_ids()
     return queries
+
+
+with_data_options = with_options_of(LabelledQueries)  # for the functions that pass them to `queries_from`
 
 
 @cached_newest

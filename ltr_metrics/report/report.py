@@ -283,7 +283,7 @@ def summarize(
         The command that made the report.
     date : datetime, optional
         When the report was made. The default is now.
-    ties, no_relevant, convention
+    ties, no_relevant, convention : optional
         As for `ltr_metrics.evaluate`.
 
     Returns

@@ -146,7 +146,7 @@ class QueryScorer(MetricFunction):
         `QueryRanker`, and ``"qid"`` for other estimators.
     columns : sequence of str, or mapping of str to str or int, optional
         Other required columns, which metrics read from X.
-    ties, no_relevant, convention, log, names
+    log, ties, no_relevant, convention, names : optional
         As for `make_scorer`.
 
     See Also

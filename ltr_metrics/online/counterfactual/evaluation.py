@@ -11,11 +11,9 @@ import numpy as np
 
 from ltr_metrics._rows.checks import FloatArray, IntArray, as_numbers, named_columns, require_option
 from ltr_metrics._rows.json_values import to_json
-from ltr_metrics._rows.queries import LabelledQueries
-from ltr_metrics._rows.signatures import DataOptions, with_options_of
 from ltr_metrics._rows.words import EstimatorOfClicks, EstimatorOfSlates, TiesOfClicks
 from ltr_metrics.errors import LtrTypeError, LtrValueError, warn
-from ltr_metrics.evaluation.evaluate import Queries, queries_from
+from ltr_metrics.evaluation.evaluate import DataOptions, Queries, queries_from, with_data_options
 from ltr_metrics.evaluation.fingerprint import Fingerprint
 from ltr_metrics.evaluation.means import effective_number
 from ltr_metrics.evaluation.result import Evaluation
@@ -202,7 +200,7 @@ def diagnose(
     return ClickDiagnostics(len(weight), effective, float(weight.max()), *shares_of_rows, shares, tuple(warnings))
 
 
-@with_options_of(LabelledQueries)
+@with_data_options
 def evaluate(
     clicks: Any,
     scores: Any,

@@ -16,12 +16,10 @@ import numpy as np
 
 from ltr_metrics._ranks.threads import n_threads_for
 from ltr_metrics._rows.checks import AnyArray, FloatArray, require_count, require_option
-from ltr_metrics._rows.queries import LabelledQueries
-from ltr_metrics._rows.signatures import DataOptions, with_options_of
 from ltr_metrics._rows.words import InterleavingMethod, TiesOfRankings
 from ltr_metrics.analysis.settings import seed_from
 from ltr_metrics.errors import LtrTypeError, LtrValueError, naming, warn
-from ltr_metrics.evaluation.evaluate import Queries, queries_from
+from ltr_metrics.evaluation.evaluate import DataOptions, Queries, queries_from, with_data_options
 from ltr_metrics.online.interleaving.clicks import ClickModel
 from ltr_metrics.online.interleaving.method import short
 from ltr_metrics.online.interleaving.methods import method_named
@@ -38,7 +36,7 @@ ROWS_PER_IMPRESSION = 40  # rows that take as long to evaluate as an impression 
 TIES_STREAM, IMPRESSIONS_STREAM = range(2)  # spawn keys of the random streams
 
 
-@with_options_of(LabelledQueries)
+@with_data_options
 def simulate(
     y_true: Any,
     scores: Mapping[str, Any],
