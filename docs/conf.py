@@ -53,9 +53,14 @@ OTHER_PAGES = (
     "Metric, RankMetric, GainMetric, BinaryMetric, Method, LabelledQueries, "
     "Mapping, BaseEstimator, _MetadataRequester, BaseException, dict, tuple"
 )
+INTERNAL_OF_QUERIES = (  # which no metric calls
+    *("known", "of_ids", "of_queries", "by_query_id", "find_repetition", "docid_descending", "evaluate_request"),
+    *("with_retrieved", "restrict_ranking", "warn_of_ids", "give_no_warnings"),
+    *("refuse_nan_scores", "refuse_other_index", "refuse_repeated_documents"),
+)
 autosummary_context = {
     "documented_elsewhere": OTHER_PAGES,
-    "internal": ", ".join(ltr_metrics.Evaluation.INTERNAL),
+    "internal": ", ".join((*ltr_metrics.Evaluation.INTERNAL, *INTERNAL_OF_QUERIES)),
 }
 numpydoc_show_class_members = False  # the page of a class has its members
 numpydoc_validation_checks = {  # all but those with a reason

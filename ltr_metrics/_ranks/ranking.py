@@ -128,16 +128,6 @@ class Ranking(Cache):
         is_mixed = self.grades[self.ties.start] != self.grades[self.ties.start + self.ties.size - 1]
         return Ties(*(values[is_mixed] for values in self.ties))
 
-    def values_of_grades(self, values: AnyArray) -> AnyArray:
-        """Return the value of each document's grade, tied documents in some order.
-
-        Parameters
-        ----------
-        values : ndarray of shape (n_grades,)
-            A value for each distinct grade, in ascending order of the grades.
-        """
-        return values.take(self.grades - 1)
-
     def has_flag(self, flags: BoolArray) -> BoolArray:
         """Return a flag of each document's grade, such as its relevance, tied documents in some order.
 
@@ -156,7 +146,7 @@ class Ranking(Cache):
         values : ndarray of float64 of shape (n_grades,)
             A value for each distinct grade, in ascending order of the grades.
         """
-        of_documents: FloatArray = self.values_of_grades(values)
+        of_documents: FloatArray = values.take(self.grades - 1)
         # A tie of equal grades keeps its exact value, since rounding could lift a perfect ranking above 1.
         self.mixed.spread(self.mixed.sum(of_documents) / self.mixed.size, of_documents)
         return of_documents

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from contextlib import suppress
@@ -12,7 +13,7 @@ import xgboost
 from ltr_metrics._hosts.frames import HostCall, find_call
 from ltr_metrics._hosts.host_data import ColumnsByData, QueriesCache, queries_of_boundaries
 from ltr_metrics._hosts.host_metrics import HostMetrics, MetricFunction, Plan, model_of_call
-from ltr_metrics._hosts.known_hosts import with_metrics, wrong_host
+from ltr_metrics._hosts.known_hosts import Gain, with_metrics, wrong_host
 from ltr_metrics._hosts.log_names import Names, refuse_names_in_use, refuse_separators
 from ltr_metrics._hosts.workers import WorkerData, mean_over_workers
 from ltr_metrics._rows.words import ConventionName, NoRelevant, TiePolicy
@@ -20,7 +21,6 @@ from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.logs.training_log import PerQueryLog, Round
 from ltr_metrics.metrics.conventions import Convention
 from ltr_metrics.metrics.requests import Metrics
-from ltr_metrics.xgboost.xgboost_gain import gain_of_training
 from ltr_metrics.xgboost.xgboost_workers import XGBoostWorkers, ids_on_dask
 
 REMEDY = (
@@ -227,6 +227,18 @@ class MatrixMetrics(MetricFunction):
             return queries_of_boundaries("DMatrix", remedy, label, boundaries, query_weight=weights, columns=columns)
 
         return self._queries_cache.get(dmatrix, read, make)
+
+
+def gain_of_training(model: Any) -> Gain:
+    """Return the gain of a training, which may be that of xgb.cv."""
+    booster = model if isinstance(model, xgboost.Booster) else model.cvfolds[0].bst
+    learner = json.loads(booster.save_config())["learner"]
+    metrics = [section for section in learner.get("metrics", ()) if section["name"].startswith("ndcg")]
+    for section in (*metrics, learner["objective"]):  # map and pre have this setting too, but it is always 1
+        if "ndcg_exp_gain" in section.get("lambdarank_param", {}):
+            setting = str(section["lambdarank_param"]["ndcg_exp_gain"])
+            return "linear" if setting.lower() in ("0", "false") else "exp"
+    return "exp"  # the objective has no gain, and XGBoost's NDCG is not in use
 
 
 def round_of(booster: xgboost.Booster) -> Round:

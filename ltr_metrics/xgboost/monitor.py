@@ -22,8 +22,7 @@ from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.logs.training_log import PerQueryLog, require_data_name
 from ltr_metrics.metrics.conventions import Convention
 from ltr_metrics.metrics.requests import Metrics
-from ltr_metrics.xgboost.custom_metric import REMEDY, round_of
-from ltr_metrics.xgboost.xgboost_gain import gain_of_training
+from ltr_metrics.xgboost.custom_metric import REMEDY, gain_of_training, round_of
 from ltr_metrics.xgboost.xgboost_workers import XGBoostWorkers
 
 

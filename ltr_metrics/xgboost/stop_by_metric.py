@@ -13,9 +13,8 @@ from ltr_metrics._rows.checks import require_count, require_min_delta
 from ltr_metrics._rows.words import ConventionName
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.conventions import Convention
-from ltr_metrics.xgboost.custom_metric import REMEDY, MatrixMetrics
+from ltr_metrics.xgboost.custom_metric import REMEDY, MatrixMetrics, gain_of_training
 from ltr_metrics.xgboost.monitor import MonitoredHistory, run_monitors
-from ltr_metrics.xgboost.xgboost_gain import gain_of_training
 
 WHERE = "custom_metric, for data sets in evals, or to a Monitor in callbacks"
 

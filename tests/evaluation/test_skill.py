@@ -24,6 +24,7 @@ import ltr_metrics as ltr
 from ltr_metrics.counterfactual import ClickMetric
 from ltr_metrics.counterfactual import evaluate as evaluate_clicks
 from ltr_metrics.io import read_letor
+from ltr_metrics.metrics import LabelledQueries
 from ltr_metrics.metrics.conventions import CONVENTIONS
 from ltr_metrics.metrics.kinds import Kind
 
@@ -182,13 +183,13 @@ class Own(ltr.RankMetric):
     weight: tuple[float, ...] = (1, 0.5, 0.25, 0.1)
     divide_by: float = 1
 
-    def by_grade(self, queries: ltr.Queries) -> np.ndarray:
+    def by_grade(self, queries: LabelledQueries) -> np.ndarray:
         return np.asarray(self.gain)[queries.grades.astype(int)]
 
-    def by_rank(self, queries: ltr.Queries, depth: int) -> np.ndarray:
+    def by_rank(self, queries: LabelledQueries, depth: int) -> np.ndarray:
         return np.asarray(self.weight[:depth])
 
-    def divisor(self, queries: ltr.Queries, k: int | None) -> np.ndarray:
+    def divisor(self, queries: LabelledQueries, k: int | None) -> np.ndarray:
         return np.where(queries.count_by_query(queries.grades > 1) > 0, self.divide_by, 1.0)
 
 
@@ -204,7 +205,7 @@ class OwnByQuery(Own):
 
     NAME: ClassVar[str] = "own_by_query"
 
-    def by_rank(self, queries: ltr.Queries, depth: int) -> np.ndarray:
+    def by_rank(self, queries: LabelledQueries, depth: int) -> np.ndarray:
         of_query = np.sin(np.arange(queries.n_queries))[:, None]
         return of_query * np.asarray(self.weight[:depth])
 
@@ -215,7 +216,7 @@ class OwnMAP(ltr.MAP):
 
     NAME: ClassVar[str] = "own_map"
 
-    def by_rank(self, queries: ltr.Queries, depth: int) -> np.ndarray:
+    def by_rank(self, queries: LabelledQueries, depth: int) -> np.ndarray:
         return np.arange(1.0, depth + 1) ** 2
 
 
@@ -225,7 +226,7 @@ class OwnRelevant(ltr.Bpref):
 
     NAME: ClassVar[str] = "own_relevant"
 
-    def relevant(self, queries: ltr.Queries) -> np.ndarray:
+    def relevant(self, queries: LabelledQueries) -> np.ndarray:
         return queries.grades == 1
 
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ltr_metrics as ltr
-from ltr_metrics.metrics import own
+from ltr_metrics.metrics import LabelledQueries, own
 from ltr_metrics.metrics.requests import resolve
 
 
@@ -199,7 +199,7 @@ class Revenue(ltr.RankMetric):
     NAME: ClassVar[str] = "revenue"
     COLUMNS: ClassVar[tuple[str, ...]] = ("revenue",)
 
-    def by_row(self, queries: ltr.Queries) -> np.ndarray:
+    def by_row(self, queries: LabelledQueries) -> np.ndarray:
         return queries.column("revenue")
 
 
@@ -208,7 +208,7 @@ def class_named_revenue() -> type[ltr.RankMetric]:
     class Other(ltr.RankMetric):
         NAME: ClassVar[str] = "revenue"
 
-        def by_grade(self, queries: ltr.Queries) -> np.ndarray:
+        def by_grade(self, queries: LabelledQueries) -> np.ndarray:
             return queries.grades
 
     return Other

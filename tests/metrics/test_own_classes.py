@@ -21,7 +21,7 @@ from strategies import Data, data
 
 import ltr_metrics as ltr
 from ltr_metrics.counterfactual import ClickMetric
-from ltr_metrics.metrics import METRICS, ideal_sums
+from ltr_metrics.metrics import METRICS, LabelledQueries, ideal_sums
 from ltr_metrics.metrics.kinds import Kind, MethodName
 
 # -- the formulas, piece by piece ------------------------------------------------------------------
@@ -353,7 +353,7 @@ def test_shapes_of_values_by_rank(base: type[ltr.RankMetric], shape: str) -> Non
     group = np.array([1, 40, 3, 700, 2])
     y, score = rng.integers(0, 2, 746), rng.integers(0, 50, 746)
 
-    def by_rank(self: ltr.RankMetric, q: ltr.Queries, depth: int) -> np.ndarray:
+    def by_rank(self: ltr.RankMetric, q: LabelledQueries, depth: int) -> np.ndarray:
         if shape == "ranks of each query":
             return np.concatenate([1 / np.arange(1.0, n + 1) for n in q.sizes])
         of_ranks = 1 / np.arange(1.0, depth + 1)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import ltr_metrics as ltr
+from ltr_metrics.metrics import LabelledQueries
 from ltr_metrics.metrics.kinds import Kind
 
 
@@ -25,10 +26,10 @@ class Reach(ltr.RankMetric):
     NAME: ClassVar[str] = "reach"
     power: float = 1
 
-    def by_grade(self, queries: ltr.Queries) -> np.ndarray:
+    def by_grade(self, queries: LabelledQueries) -> np.ndarray:
         return queries.grades**self.power
 
-    def divisor(self, queries: ltr.Queries, k: int | None) -> np.ndarray:
+    def divisor(self, queries: LabelledQueries, k: int | None) -> np.ndarray:
         total = queries.sum_by_query(np.concatenate(([0.0], queries.grades**self.power))[queries.grade_index])
         return np.where(total > 0, total, np.nan)
 
@@ -78,10 +79,10 @@ class Plain(Reach):
 class Nowhere(ltr.RankMetric):
     NAME: ClassVar[str] = "nowhere"
 
-    def by_grade(self, queries: ltr.Queries) -> np.ndarray:
+    def by_grade(self, queries: LabelledQueries) -> np.ndarray:
         return np.ones(len(queries.grades))
 
-    def divisor(self, queries: ltr.Queries, k: int | None) -> float:
+    def divisor(self, queries: LabelledQueries, k: int | None) -> float:
         return 0.0
 
 
@@ -114,7 +115,7 @@ class FirstRow(ltr.RankMetric):
 
     NAME: ClassVar[str] = "first_row"
 
-    def by_row(self, queries: ltr.Queries) -> np.ndarray:
+    def by_row(self, queries: LabelledQueries) -> np.ndarray:
         return (np.arange(queries.n_rows) == 0).astype(float)
 
 
@@ -160,10 +161,10 @@ class Declared(ltr.RankMetric):
     whole: bool = False  # whether the values of grades are whole numbers
     per_query: bool = False
 
-    def by_grade(self, queries: ltr.Queries) -> np.ndarray:
+    def by_grade(self, queries: LabelledQueries) -> np.ndarray:
         return (queries.grades >= 1).astype(np.int64 if self.whole else np.float64)
 
-    def by_rank(self, queries: ltr.Queries, depth: int) -> np.ndarray | float:
+    def by_rank(self, queries: LabelledQueries, depth: int) -> np.ndarray | float:
         return np.ones((queries.n_queries, depth)) if self.per_query else super().by_rank(queries, depth)
 
 
