@@ -21,7 +21,7 @@ from ltr_metrics.analysis.comparison import Comparison, compare
 from ltr_metrics.analysis.gate import GateResult, gate
 from ltr_metrics.analysis.intervals import Intervals, intervals
 from ltr_metrics.analysis.leaderboard import Leaderboard
-from ltr_metrics.analysis.moves import Churn, RankChanges, churn_of, rank_changes
+from ltr_metrics.analysis.moves import Churn, RankChanges, churn_of, rank_changes_of, rank_rows
 from ltr_metrics.analysis.opened_query import ranked_rows
 from ltr_metrics.errors import Argument, LtrTypeError, LtrValueError, naming
 from ltr_metrics.evaluation.evaluate import Queries
@@ -175,7 +175,11 @@ class Report:
         Returns
         -------
         dict
-            Sections that were not requested are None or empty.
+            Sections that were not requested are None or empty. ``documents`` has an `OpenedQuery
+            <ltr_metrics.analysis.opened_query.OpenedQuery>` for each query whose documents were
+            kept: under ``rankings`` the first documents of each model, with ``rank``, ``document``,
+            ``grade``, ``score``, ``is_tied``, ``ranks`` by model, and ``columns``. ``relative`` has
+            each difference as a share of the baseline's mean: ``value``, ``ci_low``, ``ci_high``.
         """
         policy = self.first.policy
         sections: dict[str, Any] = {
@@ -195,8 +199,14 @@ class Report:
             ],
             "comparison": self.comparison,
             "leaderboard": None if self.leaderboard is None else self.leaderboard.rows,
+            "relative": [
+                {"metric": metric, "model": model, **change._asdict()}
+                for metric, of_models in ({} if self.comparison is None else self.comparison.relative).items()
+                for model, change in of_models.items()
+            ],
             "gate": self.gate,
             "changes": self.changes,
+            "documents": [] if self.comparison is None else list((self.comparison.documents.opened or {}).values()),
             "rankings": self.rankings(),
             "audit": self.audit,
             "curves": self.curves,
@@ -337,16 +347,19 @@ def summarize(
         sections["curves"] = _curves(by_model, scores, request, confidence, comparison)
     if complete and comparison is not None:
         of_baseline = str(baseline)
-        same = [name for name in comparison.models if by_model[name] is by_model[of_baseline]]
-        pairs = {name: (by_model[name], scores[of_baseline], scores[name]) for name in same}
         sections["changes"] = list(_changes(comparison))
         if documents:
             ranked = {name: ranked_rows(by_model[name], column) for name, column in scores.items()}
             comparison.documents.keep(
                 comparison.evaluations, ranked, _listed(comparison, sections["changes"]), MAX_DOCUMENTS
             )
-        sections["churn"] = {name: churn_of(*pair, k=k) for name, pair in pairs.items()}
-        sections["rank_changes"] = {name: rank_changes(*pair, k=k) for name, pair in pairs.items()}
+        sections["churn"], sections["rank_changes"] = {}, {}
+        rows = by_model[of_baseline]
+        in_baseline = rank_rows(rows, scores[of_baseline], of_baseline)
+        for name in (one for one in comparison.models if by_model[one] is rows):
+            in_model = rank_rows(rows, scores[name], name)
+            sections["churn"][name] = churn_of(rows, in_baseline, in_model, k=k)
+            sections["rank_changes"][name] = rank_changes_of(rows, in_baseline, in_model, k=k)
     return Report(
         evaluations=evaluations,
         data=DataAudit.of(first),

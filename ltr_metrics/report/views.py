@@ -29,6 +29,7 @@ from ltr_metrics.report.parts import (
     listed,
     number,
     percent,
+    percents,
     signed,
 )
 from ltr_metrics.report.report import MAX_DOCUMENTS, Report, n_opened
@@ -39,13 +40,13 @@ from ltr_metrics.report.verdict import (
     grade_of,
     limit_text,
     reading_of,
-    relative_change,
     rules_about,
     top_grade,
     verdict_parts,
 )
 
 SCALE_RATIO = 10  # metrics whose differences are this many times larger get an axis of their own
+DIGITS_OF_FOREST, DIGITS_OF_SEGMENTS = 30, 17  # that fit beside each other on an axis
 MAX_BLOCKS = 4  # metrics that a narrow window shows side by side
 MAX_BARS = 500  # of a strip; of more queries, evenly spaced ones are drawn, which looks the same
 MARKS = {"better": "▲", "worse": "▼"}
@@ -171,8 +172,7 @@ def _differences(report: Report, comparison: Comparison) -> Iterator[PagePart]:
     header = [
         Cell("model"),
         Cell("reading", more=[Words(f"at {alpha_text(settings)}", "small")]),
-        Cell("difference", "num", [Words(f"{settings.level} interval", "small")]),
-        Cell("relative", "num"),
+        Cell("difference", "num", [Words(f"relative; {settings.level} intervals", "small")]),
         Cell("", "draw"),
         Cell("p", "num p", [Words(adjusted, "small")]),
         Cell("queries", "num wtl", [Words("gain · same · lose", "small")]),
@@ -186,8 +186,8 @@ def _differences(report: Report, comparison: Comparison) -> Iterator[PagePart]:
             for model in comparison.models
         }
         ends = [row for (_, model), row in shown.items() if model in models]
-        axis = Axis(value for row in ends for value in (row.ci_low, row.ci_high, row.difference))
-        head = [*header[:4], Cell("", "draw", [Words("difference", "hidden"), axis.scale()]), *header[5:]]
+        axis = Axis((value for row in ends for value in (row.ci_low, row.ci_high, row.difference)), DIGITS_OF_FOREST)
+        head = [*header[:3], Cell("", "draw", [Words("difference", "hidden"), axis.scale()]), *header[4:]]
         rows = [row for metric in metrics for row in _group(report, comparison, metric, shown, axis)]
         yield Group("differences", [Table(head, rows, "l")])
     note = "One axis for all metrics of a scale. Solid line: no difference; an arrow points to what is beyond the axis."
@@ -205,28 +205,28 @@ def _group(
     """Yield the rows of a metric, after its head."""
     first = shown[metric, comparison.models[0]]
     margins: dict[str, list[tuple[float, bool]]] = {model: [] for model in comparison.models}
-    labels = {}
+    labels: dict[str, float] = {}
     for rule, model in rules_about(report, metric):
         if rule.kind in ("difference", "relative"):
             margin = rule.limit.number * (shown[metric, model].baseline_mean if rule.kind == "relative" else 1)
             margins[model].append((margin, rule.limit.is_floor))
-            x, text = axis.gate_label(margin, f"gate {limit_text(rule)}")
-            labels[x] = text
+            labels[limit_text(rule)] = min(max(axis.x(margin), 0), 100)
     better = "" if first.higher_is_better else "; lower is better"
     about = f"{comparison.baseline} {number(first.baseline_mean)}, {first.sample_size}{better}"
-    gate = [Drawing("gate_labels", {"labels": list(labels.items())})] if labels else []
+    gate = [Drawing("gate_label", {"x": min(labels.values()), "text": f"gate {', '.join(labels)}"})] if labels else []
     head = Cell(report.names[metric], "group", [Words(about, "small")])
     yield [head, Cell("", "draw", gate), "", "", ""]
     for model in comparison.models:
-        row = shown[metric, model]
+        row, change = shown[metric, model], comparison.relative[metric][model]
         reading = reading_of(row, comparison)
         drawing = axis.interval(row.ci_low, row.ci_high, row.difference, reading, margins[model])
+        ends = interval(row.ci_low, row.ci_high)
+        relative = f"{percent(change.value, sign='+')} {percents(change)}"
         p = "< 0.001" if row.p_adjusted < 0.001 else number(row.p_adjusted, 3)
         yield [
             model,
             Cell("", f"reading {reading}", [f"{MARKS.get(reading, UNCLEAR)} {reading}"]),
-            Cell("", "num diff", [Words(signed(row.difference), "b"), Words(interval(row.ci_low, row.ci_high), "ci")]),
-            Cell("", "num rel", [percent(relative_change(row), sign="+")]),
+            Cell("", "num diff", [Words(signed(row.difference), "b"), Words(ends, "ci"), Words(relative, "rel")]),
             Cell("", "draw", [drawing] if row.ci_low == row.ci_low else []),
             Cell("", "num p", [p]),
             Cell("", "num wtl", [f"{row.wins:,} · {row.ties:,} · {row.losses:,}"]),
@@ -292,7 +292,8 @@ def _of_metric(
         if part is not None
         for model in models
     }
-    axis = Axis(value for row in shown.values() for value in (row.ci_low, row.ci_high, row.difference))
+    values = (value for row in shown.values() for value in (row.ci_low, row.ci_high, row.difference))
+    axis = Axis(values, DIGITS_OF_SEGMENTS)
     scale = [] if comparison is None else [axis.scale()]
     head = [Cell("segment", more=[Words("largest first", "small")]), Cell("queries", "num")]
     head += [Cell("baseline", "num")] * (comparison is not None)
@@ -332,7 +333,7 @@ def _mark(row: Difference) -> str:
 
 def _in_segment(row: Difference, axis: Axis) -> Cell:
     css = _mark(row)
-    pieces: list[Piece] = [MARKS.get(css, UNCLEAR), Words(css, "hidden"), Words(signed(row.difference, 3), "b")]
+    pieces: list[Piece] = [MARKS.get(css, UNCLEAR), Words(css, "hidden"), Words(number(row.difference, 3, "+"), "b")]
     if row.ci_low == row.ci_low:
         drawing = axis.interval(row.ci_low, row.ci_high, row.difference, css)
         pieces += [Words(interval(row.ci_low, row.ci_high, 3), "ci"), drawing]

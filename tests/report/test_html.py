@@ -122,6 +122,13 @@ def signed(value: float, digits: int = 4) -> str:
     return f"{value:+.{digits}f}".replace("-", MINUS)
 
 
+def relative_change(comparison: ltr.Comparison, row: Any) -> str:
+    """Return the difference as a share of the baseline's mean, with its interval."""
+    assert comparison.relative[row.metric][row.model].value == row.difference / row.baseline_mean
+    value, low, high = (f"{one:+.1%}".replace("-", MINUS) for one in comparison.relative[row.metric][row.model])
+    return f"{value} [{low}, {high}]"
+
+
 def interval(row: Any, digits: int = 4) -> str:
     """Return an interval, with further digits for an end that would look like 0."""
     return f"[{parts.signed(row.ci_low, digits)}, {parts.signed(row.ci_high, digits)}]"
@@ -156,7 +163,7 @@ def test_each_model_has_its_verdict(report: Report, page: Page) -> None:
             f"{signed(row.difference)} {interval(row)}",
             f"{row.skill:.3f} {signed(row.skill_difference, 3)}",
         )
-        relative = f"{row.difference / row.baseline_mean:+.1%}".replace("-", MINUS)
+        relative = relative_change(comparison, row)
         assert [cells[1], *cells[3:6]] == ["no gate", change, relative, skill]
         assert all(metric in cells[2] for metric in METRICS)
 
@@ -172,13 +179,13 @@ def test_tables_say_what_the_results_say(report: Report, page: Page) -> None:
         for cell, standing in zip(row[1:], [board[metric, model] for metric in METRICS], strict=True):
             assert cell.endswith(f"{standing.rank_low}–{standing.rank_high}".removeprefix(f"{standing.rank_high}–"))
     for row in (shown_row(comparison, row) for row in comparison.rows):
-        change = f"{signed(row.difference)} {interval(row)}"
+        change = f"{signed(row.difference)} {interval(row)} {relative_change(comparison, row)}"
         counts = f"{row.wins} · {row.ties} · {row.losses}"
-        assert [row.model, change, counts, f"{row.mde:.4f}"] in [[r[0], r[2], *r[6:]] for r in page.rows if len(r) == 8]
+        assert [row.model, change, counts, f"{row.mde:.4f}"] in [[r[0], r[2], *r[5:]] for r in page.rows if len(r) == 7]
     for _, label, part in comparison.segments():
         for row in (shown_row(part, row) for row in part.rows):
             css = "better" if row.ci_low > 0 else "worse" if row.ci_high < 0 else "unclear"
-            cell = f"{css} {parts.signed(row.difference, 3)} {interval(row, 3)}"
+            cell = f"{css} {signed(row.difference, 3)} {interval(row, 3)}"
             assert any(r[0] == label and any(one.endswith(cell) for one in r) for r in page.rows)
     for row in report.changes:
         key = [row[name] for name in ("metric", "model", "has_gained")]

@@ -57,6 +57,16 @@ def test_the_sections_are_the_results_of_the_functions_alone(report: Report) -> 
     assert comparison is not None
     assert json.loads(as_json(report)) == found
     assert found["comparison"] == comparison.to_dict()
+    kept = {str(row["qid"]): comparison.query(row["qid"]).to_dict() for row in report.changes[:5]}
+    assert kept == {str(one["qid"]): one for one in found["documents"] if str(one["qid"]) in kept}
+    assert found["documents"][0]["rankings"]["bm25"][0].keys() >= {"rank", "document", "grade", "score", "ranks"}
+    assert made_report(n_queries=20, documents=False).to_dict()["documents"] == []
+    for row in found["relative"]:
+        assert (
+            row["value"]
+            == comparison[row["metric"], row["model"]].difference
+            / comparison[row["metric"], row["model"]].baseline_mean
+        )
     for metric, model in itertools.product(METRICS, MODELS[1:]):
         of_model = [row for row in found["changes"] if (row["metric"], row["model"]) == (metric, model)]
         change = comparison.changes(metric, model)
