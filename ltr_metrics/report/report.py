@@ -35,9 +35,8 @@ from ltr_metrics.report.plots.lines import MetricOverKDisplay
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 CONFIDENCE = 0.95  # of intervals in a report without a comparison
 MAX_CUTOFFS = 20  # on one curve; more cutoffs are spaced evenly on a logarithmic scale
-MAX_CHANGES = 10  # queries listed on each side
-MAX_OPENED = 5  # of these, queries whose documents are kept
-MAX_LISTS = 400  # such queries of all metrics and models, so that a report of many stays small
+MAX_CHANGES = 5  # queries listed on each side
+MAX_LISTED = 400  # queries listed for all metrics and models, so that a report of many stays small
 MAX_DOCUMENTS = 10  # of each ranking of such a query
 RESAMPLES_OF_CURVES = 2_000  # at most, for the differences at each cutoff
 MANY_QUERIES = 20_000  # from which on Student's t gives these intervals as well as a bootstrap
@@ -350,9 +349,8 @@ def summarize(
         sections["changes"] = list(_changes(comparison))
         if documents:
             ranked = {name: ranked_rows(by_model[name], column) for name, column in scores.items()}
-            comparison.documents.keep(
-                comparison.evaluations, ranked, _listed(comparison, sections["changes"]), MAX_DOCUMENTS
-            )
+            listed = {row["qid"]: row for row in sections["changes"] if row["model"] not in comparison.yardsticks}
+            comparison.documents.keep(comparison.evaluations, ranked, list(listed), MAX_DOCUMENTS)
         sections["churn"], sections["rank_changes"] = {}, {}
         rows = by_model[of_baseline]
         in_baseline = rank_rows(rows, scores[of_baseline], of_baseline)
@@ -386,33 +384,16 @@ def _sha256(path: Path) -> str:
     return digest.hexdigest()
 
 
-def n_opened(comparison: Comparison) -> int:
-    """Return how many queries are opened on each side, of each metric and model."""
-    n_pairs = len(comparison.metrics) * len(comparison.candidates or comparison.models)
-    return max(1, min(MAX_OPENED, MAX_LISTS // (2 * n_pairs)))
-
-
-def _listed(comparison: Comparison, changes: Iterable[dict[str, Any]]) -> list[Any]:
-    """Return the queries whose documents the report shows: those of the largest changes, but not of yardsticks."""
-    n_each, n_shown = n_opened(comparison), dict[tuple[Any, ...], int]()
-    listed: dict[Any, None] = {}
-    for row in changes:
-        key = row["metric"], row["model"], row["has_gained"]
-        n_shown[key] = n_shown.get(key, 0) + 1
-        if n_shown[key] <= n_each and row["model"] not in comparison.yardsticks:
-            listed[row["qid"]] = None
-    return list(listed)
-
-
 def _changes(comparison: Comparison) -> Iterator[dict[str, Any]]:
-    """Yield the largest gains and losses for each metric and model."""
-    base = comparison.first
+    """Yield the largest gains and losses for each metric and model, at least one of each."""
+    base, n_pairs = comparison.first, len(comparison.metrics) * len(comparison.models)
+    n_each = max(1, min(MAX_CHANGES, MAX_LISTED // (2 * n_pairs)))
     at = {qid: i for i, qid in enumerate(base.qid.tolist())}
     for metric, model in itertools.product(comparison.metrics, comparison.models):
         change = comparison.changes(metric, model)
         values = comparison.evaluations[model].per_query[metric]
         for has_gained, queries in ((True, change.improved), (False, change.worsened)):
-            for i in (at[qid] for qid in queries[:MAX_CHANGES].tolist()):
+            for i in (at[qid] for qid in queries[:n_each].tolist()):
                 yield {
                     "metric": metric,
                     "model": model,
@@ -441,7 +422,6 @@ def _curves(
     models, curves = list(scores), []
     if comparison is not None:  # yardsticks last, so that a model has the same colour among the differences
         models = [str(comparison.baseline), *comparison.candidates, *comparison.yardsticks]
-        compared_models = comparison.candidates or comparison.models
     for metric in deepest.values():
         k = metric.k or 1
         cutoffs = range(1, k + 1) if k <= MAX_CUTOFFS else sorted({round(k) for k in np.geomspace(1, k, MAX_CUTOFFS)})
@@ -449,12 +429,13 @@ def _curves(
         undefined = dict.fromkeys(map(str, metrics), request.policy.no_relevant_for(str(metric)))
         at_cutoffs = Request(metrics, {}, replace(request.policy, no_relevant_of=undefined))
         results = {name: queries[name].evaluate_request(scores[name], at_cutoffs) for name in models}
-        if comparison is None:
-            found = [MetricOverKDisplay.from_result(results, metric, confidence=confidence)]
-        else:
+        means = MetricOverKDisplay.from_result(results, metric, confidence=confidence)
+        chance = np.array([results[models[0]].chance[name] for name in at_cutoffs.names])
+        curves.append(replace(means, chance=chance, reference=None if comparison is None else comparison.baseline))
+        if comparison is not None:
             settings = comparison.settings
             compared = compare(
-                {name: result for name, result in results.items() if name in (comparison.baseline, *compared_models)},
+                {name: results[name] for name in models[: 1 + len(comparison.candidates or comparison.models)]},
                 baseline=comparison.baseline,
                 test="t",  # the fastest, because the figure shows no p-value
                 confidence=confidence,
@@ -463,10 +444,5 @@ def _curves(
                 n_resamples=min(settings.n_resamples, RESAMPLES_OF_CURVES),
                 random_state=settings.seed,
             )
-            means = MetricOverKDisplay.from_result(results, metric, confidence=confidence)
-            differences = MetricOverKDisplay.from_comparison(compared, metric, difference=True)
-            found = [replace(means, reference=comparison.baseline), differences]
-        chance = next(iter(results.values())).chance
-        found[0] = replace(found[0], chance=np.array([chance[name] for name in at_cutoffs.names]))
-        curves += found
+            curves.append(MetricOverKDisplay.from_comparison(compared, metric, difference=True))
     return curves

@@ -32,7 +32,7 @@ from ltr_metrics.report.parts import (
     percents,
     signed,
 )
-from ltr_metrics.report.report import MAX_DOCUMENTS, Report, n_opened
+from ltr_metrics.report.report import MAX_DOCUMENTS, Report
 from ltr_metrics.report.sections import MAX_SEGMENTS, Section, audit_parts, learning_parts, ranking_parts, settings_of
 from ltr_metrics.report.verdict import (
     CORRECTIONS,
@@ -45,7 +45,7 @@ from ltr_metrics.report.verdict import (
     verdict_parts,
 )
 
-SCALE_RATIO = 10  # metrics whose differences are this many times larger get an axis of their own
+SCALE_RATIO = 10  # metrics whose differences are this many times larger or smaller get an axis of their own
 DIGITS_OF_FOREST, DIGITS_OF_SEGMENTS = 30, 17  # that fit beside each other on an axis
 MAX_BLOCKS = 4  # metrics that a narrow window shows side by side
 MAX_BARS = 500  # of a strip; of more queries, evenly spaced ones are drawn, which looks the same
@@ -57,10 +57,9 @@ ARROWS = {"up": "↑", "down": "↓"}
 def page_of(report: Report, figures: Sequence[Figure]) -> list[Section]:
     """Return the sections of the page for which a report has data."""
     comparison = report.comparison
-    of_metric: dict[str, list[Figure]] = {}
-    for curve, figure in zip(report.curves, figures, strict=False):  # followed by those of learning curves
-        of_metric.setdefault(curve.metric, []).append(figure)
-    curves = {metric: [Group("figures", of_curve)] for metric, of_curve in of_metric.items()}
+    step = 1 if comparison is None else 2  # a metric's differences follow its means
+    starts = range(0, min(len(report.curves), len(figures)), step)
+    curves = {figures[i].title: [Group("figures", figures[i : i + step])] for i in starts}
     training = [Group("figures", figures[len(report.curves) :])]
     sections = [
         Section("verdict", "Verdict", list(verdict_parts(report))),
@@ -236,22 +235,19 @@ def _group(
 
 def groups_by_scale(comparison: Comparison) -> list[list[str]]:
     """Group the metrics of one direction whose largest differences and limits are of a similar scale."""
-    largest = {
-        metric: max((abs(v) for row in rows for v in (row.difference, row.ci_low, row.ci_high) if v == v), default=0.0)
-        for metric in comparison.metrics
-        for rows in [[comparison[metric, model] for model in comparison.models]]
-    }
-    higher, order = comparison.higher_is_better, comparison.metrics.index
-    groups: list[list[str]] = []
-    smallest = 0.0  # of the last group, without metrics in which nothing differs
-    for metric in sorted(largest, key=lambda one: (higher(one), largest[one])):
-        same_direction = groups and higher(groups[-1][0]) == higher(metric)
-        if not same_direction or (smallest and largest[metric] > SCALE_RATIO * smallest):
-            groups.append([])
-            smallest = 0.0
-        groups[-1].append(metric)
-        smallest = smallest or largest[metric]
-    return sorted((sorted(group, key=order) for group in groups), key=lambda group: order(group[0]))
+    groups: dict[tuple[bool, float], list[str]] = {}
+    for metric in comparison.metrics:
+        rows = [comparison[metric, model] for model in comparison.models]
+        ends = [abs(end) for row in rows for end in (row.difference, row.ci_low, row.ci_high) if end == end]
+        size = max(ends, default=0.0)
+        alike = (
+            (higher_is_better, of_group)
+            for higher_is_better, of_group in groups
+            if higher_is_better == rows[0].higher_is_better
+            and (not size or not of_group or 1 / SCALE_RATIO < size / of_group < SCALE_RATIO)
+        )
+        groups.setdefault(next(alike, (rows[0].higher_is_better, size)), []).append(metric)
+    return list(groups.values())
 
 
 # -- segments ---------------------------------------------------------------------------------------------------------
@@ -351,7 +347,7 @@ def _queries(report: Report, comparison: Comparison) -> list[PagePart]:
             rows = [row for row in report.changes if (row["metric"], row["model"]) == (metric, model)]
             parts: list[PagePart] = [*_strip(report, comparison, metric, model)]
             for has_gained, title in ((True, "Largest gains"), (False, "Largest losses")):
-                shown = [row for row in rows if row["has_gained"] == has_gained][: n_opened(comparison)]
+                shown = [row for row in rows if row["has_gained"] == has_gained]
                 folds = [_opened(report, comparison, row, is_open=has_gained and not i) for i, row in enumerate(shown)]
                 parts += [Line([title], "title"), *folds] if shown else []
             options[f"{report.names[metric]}, {model}"] = parts
