@@ -79,7 +79,7 @@ def column(browser: webdriver.Chrome, name: str) -> list[str]:
     """Cells of a column as shown, top to bottom."""
     names = [cell.text for cell in browser.find_elements(By.CSS_SELECTOR, "#query-table thead button bdi")]
     place = names.index(name) + 1
-    script = "return [...document.querySelectorAll(arguments[0])].map((cell) => cell.textContent)"
+    script = "return [...document.querySelectorAll(arguments[0])].map((cell) => cell.textContent.replace('−', '-'))"
     return browser.execute_script(script, f"#query-table tbody tr > :nth-child({place})")
 
 
