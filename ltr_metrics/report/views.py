@@ -92,7 +92,7 @@ def _leaderboard(report: Report) -> Iterator[PagePart]:
             Words(f"1–3 {board.settings.level} interval of the rank", ""),
         ]
     if first.shows_skill:
-        key += [Drawing("skill", {"share": 44, "text": ""}), Words("from random to ideal", "")]
+        key += [Words("random", ""), Drawing("skill", {"share": 44, "text": ""}), Words("ideal", "")]
     if key:
         yield Line(key, "key legend")
     metric, sign = metrics[0], -1 if metrics[0] in first.lower_is_better else 1
