@@ -9,19 +9,8 @@ from ltr_metrics.analysis.comparison import Comparison, Difference, shown_row
 from ltr_metrics.analysis.gate import Check, GateResult, Rule, read_rules
 from ltr_metrics.analysis.settings import Settings
 from ltr_metrics.evaluation.tables import Cell, Drawing, Piece, Table, Words
-from ltr_metrics.report.parts import (
-    MINUS,
-    Group,
-    Line,
-    PagePart,
-    Pieces,
-    interval,
-    listed,
-    number,
-    percent,
-    percents,
-    signed,
-)
+from ltr_metrics.report.numbers import MINUS, interval, listed, number, percent, percents, signed
+from ltr_metrics.report.parts import Group, Line, PagePart, Pieces
 from ltr_metrics.report.report import Report
 
 MAX_NAMES = 3  # of models in the answer

@@ -15,23 +15,8 @@ from ltr_metrics.analysis.settings import TESTS
 from ltr_metrics.evaluation.change import gain_of
 from ltr_metrics.evaluation.saved import versions
 from ltr_metrics.evaluation.tables import Cell, Drawing, Piece, Table, Words
-from ltr_metrics.report.parts import (
-    MINUS,
-    Axis,
-    Choice,
-    Figure,
-    Fold,
-    Group,
-    Line,
-    PagePart,
-    Pieces,
-    interval,
-    listed,
-    number,
-    percent,
-    percents,
-    signed,
-)
+from ltr_metrics.report.numbers import MINUS, interval, listed, number, percent, percents, signed
+from ltr_metrics.report.parts import Axis, Choice, Figure, Fold, Group, Line, PagePart, Pieces
 from ltr_metrics.report.report import MAX_DOCUMENTS, Report
 from ltr_metrics.report.sections import MAX_SEGMENTS, Section, audit_parts, learning_parts, ranking_parts, settings_of
 from ltr_metrics.report.verdict import (

@@ -20,7 +20,7 @@ from made_report import EVIL, METRICS, MODELS, SCRIPT, made_report, small_report
 
 import ltr_metrics as ltr
 from ltr_metrics.analysis.comparison import shown_row
-from ltr_metrics.report import Report, as_html, as_text, parts, summarize
+from ltr_metrics.report import Report, as_html, as_text, numbers, summarize
 from ltr_metrics.report.query_table import query_table
 
 pytestmark = pytest.mark.integration
@@ -131,7 +131,7 @@ def relative_change(comparison: ltr.Comparison, row: Any) -> str:
 
 def interval(row: Any, digits: int = 4) -> str:
     """Return an interval, with further digits for an end that would look like 0."""
-    return f"[{parts.signed(row.ci_low, digits)}, {parts.signed(row.ci_high, digits)}]"
+    return f"[{numbers.signed(row.ci_low, digits)}, {numbers.signed(row.ci_high, digits)}]"
 
 
 def test_drawings_are_to_scale(report: Report, page: Page) -> None:
