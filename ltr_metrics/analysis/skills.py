@@ -39,9 +39,12 @@ def skill_columns(metric: str, *results: Evaluation) -> list[FloatArray]:
     counts with what it adds to each ratio.
     """
     is_known = ~np.isnan(sum(one.per_query[metric] for one in results))
-    ends = [(one.per_query, one.chance_per_query, one.ideal_per_query) for one in results]
-    of_results = [[np.where(is_known, end[metric], np.nan) for end in of_one] for of_one in ends]
-    return [skill_of(*of_one, one.weight) for of_one, one in zip(of_results, results, strict=True)]
+    columns = []
+    for one in results:
+        ends = (one.per_query, one.chance_per_query, one.ideal_per_query)
+        value, chance, ideal = (np.where(is_known, end[metric], np.nan) for end in ends)
+        columns.append(skill_of(value, chance, ideal, one.weight))
+    return columns
 
 
 def table_of_skill(rows: Iterable[Any], evaluations: Mapping[str, Evaluation]) -> list[TableOrText]:

@@ -155,14 +155,15 @@ def legend(ax: Any, handles: Sequence[Any], names: Sequence[object]) -> Any:
 def label_ends(ax: Any, lines: Sequence[Any], names: Sequence[object]) -> list[Any]:
     """Name lines to the right of the axes, at the height where each ends, and in its colour.
 
-    Names that would overlap are moved apart by as little as possible.
+    Names that would overlap are moved apart by as little as possible. A line without a point has none.
     """
-    corner = ax.get_xlim()[1], ax.get_ylim()[0]  # asking for the limits also sets them
     known = [points[np.isfinite(points).all(axis=1)] for points in (line.get_xydata() for line in lines)]
-    points = np.array([of_line[-1] if len(of_line) else corner for of_line in known])
+    drawn = [i for i, points in enumerate(known) if len(points)]
+    lines, names = [lines[i] for i in drawn], [names[i] for i in drawn]
+    points = np.array([known[i][-1] for i in drawn]).reshape(-1, 2)
+    ax.get_xlim(), ax.get_ylim()  # which sets the limits, too
     heights = ax.transAxes.inverted().transform(ax.transData.transform(points))[:, 1]
-    font = float(lines[0].axes.xaxis.label.get_size())
-    step = END_HEIGHT * font / 72 * ax.figure.dpi / ax.get_window_extent().height
+    step = END_HEIGHT * ax.xaxis.label.get_size() / 72 * ax.figure.dpi / ax.get_window_extent().height
     order = np.argsort(heights, kind="stable")
     ranks, n = np.arange(len(order)), len(order)
     free = heights[order] - ranks * step  # must not fall, which the mean of those that would makes even
