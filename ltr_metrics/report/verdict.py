@@ -14,6 +14,7 @@ from ltr_metrics.report.parts import Group, Line, PagePart, Pieces
 from ltr_metrics.report.report import Report
 
 MAX_NAMES = 3  # of models in the answer
+MAX_REASONS = 7  # models that show what they passed; of more, that is in the folds
 MAX_GRADES = 10
 MAX_STEPS = 6  # that draw a grade
 PASSED, FAILED = "✓", "✕"
@@ -169,7 +170,8 @@ def _reasons(comparison: Comparison, gate: GateResult | None, row: Difference) -
         is_yardstick = row.model in comparison.yardsticks
         return [Words("a yardstick: compared, without a rule", "")] if is_yardstick else []
     checks = sorted(gate.checks, key=lambda check: (check.segment is not None, check.passed))
-    shown = [check for check in checks if check.segment is None or not check.passed]
+    is_short = len(comparison.models) > MAX_REASONS
+    shown = [check for check in checks if not check.passed or (check.segment is None and not is_short)]
     pieces: list[Piece] = []
     for check in shown:
         mark, css = (PASSED, "rule") if check.passed else (f"{FAILED} failed:", "rule no")
