@@ -155,7 +155,7 @@ def test_every_format_has_every_table(report: Report, render: Any, parse: Any) -
     assert len(parse(text, "size=few, 60 queries")) == 1 + len(comparison.rows)
     for title in (
         *("Similarity of the rankings to those of bm25", "Ranks of the relevant documents: bm25, then the model"),
-        *("Scores", "Effect of the order of tied documents on the mean"),
+        "bm25: ties in 97.5% of the queries, the same score for all documents in 0.8%, judged@10 0.9493",
     ):
         assert len(parse(text, title)) >= 3
     assert "best mean" in text
