@@ -285,6 +285,11 @@ def test_the_facts_name_the_command_and_the_files(tmp_path: Path, capsys: pytest
         assert f"{data} sha256 {digest[:8]}" in " ".join(page.text.split())
         assert digest in page.text
         assert f"ltr-metrics report {data} --scores a" in page.text
+        assert in_process(capsys, *arguments, "--output", out.with_suffix(".json"), *more).status == 0
+        opened = json.loads(out.with_suffix(".json").read_text(encoding="utf-8"))["documents"]
+        assert [one["document"].startswith("secret-") for of in opened[:1] for one in of["rankings"]["a"]] == [
+            True
+        ] * 10 * (not more)
 
 
 @pytest.mark.usefixtures("no_figures")
