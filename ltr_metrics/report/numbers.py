@@ -16,14 +16,18 @@ def number(value: float | None, digits: int = 4, sign: str = "") -> str:
 
 def signed(value: float, digits: int = 4) -> str:
     """Return a number with its sign; digits are added until it does not look like 0."""
+    return number(value, _enough(value, digits), "+")
+
+
+def percent(value: float, sign: str = "") -> str:
+    """Return a share in percent; digits are added until it does not look like 0."""
+    return number(100 * value, _enough(100 * value, 1), sign) + "%" * (value == value)
+
+
+def _enough(value: float, digits: int) -> int:
     while value and digits < 8 and round(abs(value), digits) == 0:
         digits += 1
-    return "–" if value != value else f"{value:+.{digits}f}".replace("-", MINUS)
-
-
-def percent(value: float, digits: int = 1, sign: str = "") -> str:
-    """Return a share in percent."""
-    return "–" if value != value else f"{value:{sign}.{digits}%}".replace("-", MINUS)
+    return digits
 
 
 def percents(change: RelativeChange) -> str:

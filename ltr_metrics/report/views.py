@@ -139,7 +139,7 @@ def _to_know(report: Report) -> dict[str, Pieces]:
         shown = "shown is the expectation" if policy == "mean" else f"shown is ties={policy}"
         lines["Ties"] = [f"The order of tied documents decides between {ranges} ({report.names[metric]}); {shown}."]
     if first.shows_skill and first.skill[metric] == first.skill[metric]:
-        chance, share = number(first.chance[metric]), percent(first.skill[metric], 0)
+        chance, share = number(first.chance[metric]), percent(first.skill[metric])
         text = f"A random order has {report.names[metric]} {chance}; {name} is {share} of the way to the ideal order."
         lines["Chance"] = [text, *(Words(note, "") for note in first.skill_notes.values())]
     return lines

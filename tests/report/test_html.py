@@ -125,7 +125,7 @@ def signed(value: float, digits: int = 4) -> str:
 def relative_change(comparison: ltr.Comparison, row: Any) -> str:
     """Return the difference as a share of the baseline's mean, with its interval."""
     assert comparison.relative[row.metric][row.model].value == row.difference / row.baseline_mean
-    value, low, high = (f"{one:+.1%}".replace("-", MINUS) for one in comparison.relative[row.metric][row.model])
+    value, low, high = (numbers.percent(one, "+") for one in comparison.relative[row.metric][row.model])
     return f"{value} [{low}, {high}]"
 
 
@@ -303,6 +303,17 @@ def test_the_leaderboard_marks_the_best_and_what_is_behind() -> None:
     assert rows["same"] == f"{means['same']} best 1–2"  # equal models share the rank
     assert rows["bad"] == f"{means['bad']} behind 3"
     assert rows["random"] == f"{report.first.chance['map']:.4f}"
+
+
+def test_a_number_never_looks_like_0_unless_it_is() -> None:
+    assert [numbers.signed(one, 2) for one in (0.126, -0.0004, 0.0, float("nan"))] == [
+        "+0.13",
+        f"{MINUS}0.0004",
+        "+0.00",
+        "–",
+    ]
+    assert [numbers.percent(one, "+") for one in (0.0834, -0.00004, 0.0)] == ["+8.3%", f"{MINUS}0.004%", "+0.0%"]
+    assert numbers.percent(float("nan")) == "–"
 
 
 ANSWERS: dict[str, tuple[dict[str, Any], str]] = {  # a is the best, c and d are equal
