@@ -265,13 +265,13 @@ def churn(a: Any, b: Any, *, k: int = 10, p: float = 0.9, **data: Unpack[DataOpt
     """
     refuse_different_indexes(a=a, b=b, **data)
     no_labels = np.zeros(len(as_numbers(a, "a")))
-    return churn_of(queries_from(no_labels, data, "churn"), a, b, k=k, p=p)
+    queries = queries_from(no_labels, data, "churn")
+    return churn_of(queries, rank_rows(queries, a, "a"), rank_rows(queries, b, "b"), k=k, p=p)
 
 
-def churn_of(queries: LabelledQueries, a: Any, b: Any, *, k: int = 10, p: float = 0.9) -> Churn:
-    """Do the same for grouped rows; the rows that ``queries`` has as retrieved are ranked."""
+def churn_of(queries: LabelledQueries, in_a: RowRanks, in_b: RowRanks, *, k: int = 10, p: float = 0.9) -> Churn:
+    """Do the same for the ranks of grouped rows."""
     k, p = require_count("k", k), require_fraction("p", p, 0.9)
-    in_a, in_b = rank_rows(queries, a, "a"), rank_rows(queries, b, "b")
     n_ranked = queries.sum_by_query(in_a.rank > 0)
     depth = np.minimum(n_ranked, k)
     n_shared = queries.sum_by_query(in_a.within(k) & in_b.within(k))
@@ -484,11 +484,18 @@ def rank_changes(
     """
     refuse_different_indexes(y_true=y_true, a=a, b=b, **data)
     queries = queries_from(y_true, data, "rank_changes")
+    return rank_changes_of(queries, rank_rows(queries, a, "a"), rank_rows(queries, b, "b"), rel=rel, k=k)
+
+
+def rank_changes_of(
+    queries: LabelledQueries, in_a: RowRanks, in_b: RowRanks, *, rel: float | str | None = None, k: int = 10
+) -> RankChanges:
+    """Do the same for the ranks of grouped rows."""
     k = require_count("k", k)
     relevance = _RelevantDocuments(rel=rel)
     relevance.check(queries)
     rows = np.flatnonzero(np.concatenate(([False], relevance.relevant(queries)))[queries.grade_index])
-    rank_a, rank_b = (rank_rows(queries, scores, name).expected()[rows] for name, scores in (("a", a), ("b", b)))
+    rank_a, rank_b = in_a.expected()[rows], in_b.expected()[rows]
     order = np.argsort(-np.abs(_change(rank_a, rank_b)), kind="stable")
     rows = rows[order]
     return RankChanges(

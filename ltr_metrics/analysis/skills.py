@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
-from ltr_metrics._rows.checks import BoolArray, FloatArray
-from ltr_metrics.analysis.inference import Sample, columns_at_once
-from ltr_metrics.analysis.settings import IntervalSettings, intervals_of
+from ltr_metrics._rows.checks import FloatArray
 from ltr_metrics.errors import naming
-from ltr_metrics.evaluation.differences import difference_of
-from ltr_metrics.evaluation.means import mean
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.evaluation.skill import skill_of
 from ltr_metrics.evaluation.tables import Table, TableOrText
@@ -36,33 +32,19 @@ def shown_with_skill(name: str, result: Evaluation, skill: bool) -> Evaluation:
         return result.with_skill() if skill else result.with_fields(shows_skill=False)
 
 
-def skills_of(
-    pairs: Iterable[tuple[str, Evaluation, Evaluation]], settings: IntervalSettings, sample: Callable[..., Sample]
-) -> list[dict[str, Any]]:
-    """Return the fields of a `Difference` that are about skill, for a metric, a model and its baseline each.
+def skill_columns(metric: str, *results: Evaluation) -> list[FloatArray]:
+    """Return a column for each result, whose mean is its skill over the queries for which all have a value.
 
-    Both skills are over the queries for which both models have a value. The interval is that of a difference of two
-    ratios of means, to first order: a query counts with what it adds to each ratio. ``sample`` makes one of columns.
+    The interval of a difference of two columns is that of a difference of two ratios of means, to first order: a query
+    counts with what it adds to each ratio.
     """
-    columns, skills = [], []
-    for metric, model, baseline in pairs:
-        both = ~np.isnan(model.per_query[metric] - baseline.per_query[metric])
-        of_model, of_baseline = (_column(one, metric, both) for one in (model, baseline))
-        skills.append((mean(of_model, model.weight), mean(of_baseline, model.weight)))
-        columns.append(difference_of(of_model, of_baseline))
-    n = columns_at_once(len(columns[0]))
-    parts = [intervals_of(sample(np.column_stack(columns[i : i + n])), settings) for i in range(0, len(columns), n)]
-    ends = np.concatenate([np.column_stack(part) for part in parts]).tolist()
-    return [
-        dict(zip(SKILL_COLUMNS, (skill, of_baseline, skill - of_baseline, *interval), strict=True))
-        for (skill, of_baseline), interval in zip(skills, ends, strict=True)
-    ]
-
-
-def _column(result: Evaluation, metric: str, both: BoolArray) -> FloatArray:
-    ends = (result.per_query, result.chance_per_query, result.ideal_per_query)
-    value, chance, ideal = (np.where(both, end[metric], np.nan) for end in ends)
-    return skill_of(value, chance, ideal, result.weight)
+    is_known = ~np.isnan(sum(one.per_query[metric] for one in results))
+    columns = []
+    for one in results:
+        ends = (one.per_query, one.chance_per_query, one.ideal_per_query)
+        value, chance, ideal = (np.where(is_known, end[metric], np.nan) for end in ends)
+        columns.append(skill_of(value, chance, ideal, one.weight))
+    return columns
 
 
 def table_of_skill(rows: Iterable[Any], evaluations: Mapping[str, Evaluation]) -> list[TableOrText]:

@@ -10,7 +10,7 @@ from io import StringIO
 from ltr_metrics.errors import import_extra
 from ltr_metrics.logs.learning import LearningCurve
 from ltr_metrics.report.parts import Figure
-from ltr_metrics.report.plots.lines import LearningCurveDisplay
+from ltr_metrics.report.plots.lines import CUTOFF, LearningCurveDisplay
 from ltr_metrics.report.plots.style import Display, n_queries_text
 from ltr_metrics.report.report import Report
 
@@ -78,8 +78,9 @@ def _figure(display: Display, name: str, title: str, caption: str) -> Figure:
 
 
 def _cutoff_figures(report: Report) -> Iterator[Figure]:
+    names = {CUTOFF.sub("", metric): CUTOFF.sub("@k", name) for metric, name in report.names.items()}
     for i, curve in enumerate(report.curves, start=1):
-        title, caption = f"{curve.metric}@k", f"mean over {n_queries_text(curve.n_queries)}"
+        title, caption = names[curve.metric], f"mean over {n_queries_text(curve.n_queries)}"
         if curve.baseline is not None:
             title += f" \N{MINUS SIGN} {curve.baseline}"
             caption = f"with {100 * curve.confidence:g}% intervals, paired by query"

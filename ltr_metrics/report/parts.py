@@ -1,16 +1,17 @@
-"""What the page consists of besides tables and text, and how it writes numbers."""
+"""What the page consists of besides tables and text."""
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from ltr_metrics.evaluation.tables import Drawing, Piece, TableOrText
+from ltr_metrics.report.numbers import signed
 
 Pieces = Sequence[Piece]
-MINUS = "−"
 
 
 @dataclass(frozen=True)
@@ -77,68 +78,34 @@ class Group(NamedTuple):
 PagePart = TableOrText | Line | Fold | Choice | Group | Figure | Drawing | Mapping[str, Pieces]  # a mapping has terms
 
 
-# -- numbers ----------------------------------------------------------------------------------------------------------
-
-
-def number(value: float | None, digits: int = 4) -> str:
-    """Return a number with a minus sign that is as wide as a plus; a missing one is a dash."""
-    return "–" if value is None or value != value else f"{value:.{digits}f}".replace("-", MINUS)
-
-
-def signed(value: float, digits: int = 4) -> str:
-    """Return a number with its sign; digits are added until it does not look like 0."""
-    while value and digits < 8 and round(abs(value), digits) == 0:
-        digits += 1
-    return "–" if value != value else f"{value:+.{digits}f}".replace("-", MINUS)
-
-
-def percent(value: float, digits: int = 1, sign: str = "") -> str:
-    """Return a share in percent."""
-    return "–" if value != value else f"{value:{sign}.{digits}%}".replace("-", MINUS)
-
-
-def interval(low: float, high: float, digits: int = 4) -> str:
-    """Return an interval whose ends have signs."""
-    return "" if low != low else f"[{signed(low, digits)}, {signed(high, digits)}]"
-
-
-def listed(names: Sequence[str]) -> str:
-    """Return names in a sentence.
-
-    >>> listed(["a", "b", "c"])
-    'a, b and c'
-    """
-    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
-
-
 class Axis:
-    """A linear axis that has 0, in percent of its width, with round ticks."""
+    """A linear axis that has 0, in percent of its width, with round ticks whose numbers never touch.
 
-    def __init__(self, values: Iterable[float]) -> None:
+    ``room`` is how many digits fit beside each other where the axis is narrowest.
+    """
+
+    def __init__(self, values: Iterable[float], room: int) -> None:
         known = [0.0, *(value for value in values if math.isfinite(value))]
         low, high = min(known), max(known)
         width = high - low or 1.0
         self.low, self.width = low - 0.03 * width, 1.06 * width
         exponent = math.floor(math.log10(width / 5))
-        step = next(one for one in (m * 10.0**exponent for m in (1, 2, 5, 10)) if width / one <= 5)
-        self.digits = max(0, -math.floor(math.log10(step) + 1e-9))
-        first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
-        self.ticks = [i * step for i in range(first, last + 1)]
+        for step in (m * 10.0**e for e in itertools.count(exponent) for m in (1, 2, 5)):
+            digits = max(0, -math.floor(math.log10(step) + 1e-9))
+            numbers = range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)
+            labels = [(self.x(i * step), signed(i * step, digits) if i else "0") for i in numbers]
+            half = {text: 50 * (len(text) + 1) / room for _, text in labels}  # of a number with a gap, in percent
+            self.ticks = [(x, text) for x, text in labels if half[text] <= x <= 100 - half[text] or text == "0"]
+            if all(b - a >= half[t] + half[u] for (a, t), (b, u) in itertools.pairwise(self.ticks)):
+                break
 
     def x(self, value: float) -> float:
         """Return the position of a value."""
         return round(100 * (value - self.low) / self.width, 1)
 
-    def gate_label(self, value: float, text: str) -> tuple[float, str]:
-        """Return where a margin is labelled: at the edge, with an arrow, if it lies beyond the axis."""
-        x = self.x(value)
-        arrow = "◂ " if x < 0 else "▸ " if x > 100 else ""
-        return min(max(x, 0), 100), f"{arrow}{text}"
-
     def scale(self) -> Drawing:
         """Return the ticks with their numbers."""
-        ticks = [(self.x(tick), signed(tick, self.digits) if tick else "0") for tick in self.ticks]
-        return Drawing("scale", {"ticks": ticks})
+        return Drawing("scale", {"ticks": self.ticks})
 
     def interval(
         self, low: float, high: float, value: float, css: str, margins: Sequence[tuple[float, bool]] = ()

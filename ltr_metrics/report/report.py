@@ -21,7 +21,7 @@ from ltr_metrics.analysis.comparison import Comparison, compare
 from ltr_metrics.analysis.gate import GateResult, gate
 from ltr_metrics.analysis.intervals import Intervals, intervals
 from ltr_metrics.analysis.leaderboard import Leaderboard
-from ltr_metrics.analysis.moves import Churn, RankChanges, churn_of, rank_changes
+from ltr_metrics.analysis.moves import Churn, RankChanges, churn_of, rank_changes_of, rank_rows
 from ltr_metrics.analysis.opened_query import ranked_rows
 from ltr_metrics.errors import Argument, LtrTypeError, LtrValueError, naming
 from ltr_metrics.evaluation.evaluate import Queries
@@ -36,9 +36,8 @@ from ltr_metrics.report.plots.lines import MetricOverKDisplay
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 CONFIDENCE = 0.95  # of intervals in a report without a comparison
 MAX_CUTOFFS = 20  # on one curve; more cutoffs are spaced evenly on a logarithmic scale
-MAX_CHANGES = 10  # queries listed on each side
-MAX_OPENED = 5  # of these, queries whose documents are kept
-MAX_LISTS = 400  # such queries of all metrics and models, so that a report of many stays small
+MAX_CHANGES = 5  # queries listed on each side
+MAX_LISTED = 400  # queries listed for all metrics and models, so that a report of many stays small
 MAX_DOCUMENTS = 10  # of each ranking of such a query
 RESAMPLES_OF_CURVES = 2_000  # at most, for the differences at each cutoff
 MANY_QUERIES = 20_000  # from which on Student's t gives these intervals as well as a bootstrap
@@ -176,7 +175,11 @@ class Report:
         Returns
         -------
         dict
-            Sections that were not requested are None or empty.
+            Sections that were not requested are None or empty. ``documents`` has an `OpenedQuery
+            <ltr_metrics.analysis.opened_query.OpenedQuery>` for each query whose documents were
+            kept: under ``rankings`` the first documents of each model, with ``rank``, ``document``,
+            ``grade``, ``score``, ``is_tied``, ``ranks`` by model, and ``columns``. ``relative`` has
+            each difference as a share of the baseline's mean: ``value``, ``ci_low``, ``ci_high``.
         """
         policy = self.first.policy
         sections: dict[str, Any] = {
@@ -196,8 +199,14 @@ class Report:
             ],
             "comparison": self.comparison,
             "leaderboard": None if self.leaderboard is None else self.leaderboard.rows,
+            "relative": [
+                {"metric": metric, "model": model, **change._asdict()}
+                for metric, of_models in ({} if self.comparison is None else self.comparison.relative).items()
+                for model, change in of_models.items()
+            ],
             "gate": self.gate,
             "changes": self.changes,
+            "documents": [] if self.comparison is None else list((self.comparison.documents.opened or {}).values()),
             "rankings": self.rankings(),
             "audit": self.audit,
             "curves": self.curves,
@@ -340,16 +349,18 @@ def summarize(
         sections["curves"] = _curves(by_model, scores, request, confidence, comparison)
     if complete and comparison is not None:
         of_baseline = str(baseline)
-        same = [name for name in comparison.models if by_model[name] is by_model[of_baseline]]
-        pairs = {name: (by_model[name], scores[of_baseline], scores[name]) for name in same}
         sections["changes"] = list(_changes(comparison))
         if documents:
             ranked = {name: ranked_rows(by_model[name], column) for name, column in scores.items()}
-            comparison.documents.keep(
-                comparison.evaluations, ranked, _listed(comparison, sections["changes"]), MAX_DOCUMENTS
-            )
-        sections["churn"] = {name: churn_of(*pair, k=k) for name, pair in pairs.items()}
-        sections["rank_changes"] = {name: rank_changes(*pair, k=k) for name, pair in pairs.items()}
+            listed = {row["qid"]: row for row in sections["changes"] if row["model"] not in comparison.yardsticks}
+            comparison.documents.keep(comparison.evaluations, ranked, list(listed), MAX_DOCUMENTS)
+        sections["churn"], sections["rank_changes"] = {}, {}
+        rows = by_model[of_baseline]
+        in_baseline = rank_rows(rows, scores[of_baseline], of_baseline)
+        for name in (one for one in comparison.models if by_model[one] is rows):
+            in_model = rank_rows(rows, scores[name], name)
+            sections["churn"][name] = churn_of(rows, in_baseline, in_model, k=k)
+            sections["rank_changes"][name] = rank_changes_of(rows, in_baseline, in_model, k=k)
     return Report(
         evaluations=evaluations,
         data=DataAudit.of(first),
@@ -376,33 +387,16 @@ def _sha256(path: Path) -> str:
     return digest.hexdigest()
 
 
-def n_opened(comparison: Comparison) -> int:
-    """Return how many queries are opened on each side, of each metric and model."""
-    n_pairs = len(comparison.metrics) * len(comparison.candidates or comparison.models)
-    return max(1, min(MAX_OPENED, MAX_LISTS // (2 * n_pairs)))
-
-
-def _listed(comparison: Comparison, changes: Iterable[dict[str, Any]]) -> list[Any]:
-    """Return the queries whose documents the report shows: those of the largest changes, but not of yardsticks."""
-    n_each, n_shown = n_opened(comparison), dict[tuple[Any, ...], int]()
-    listed: dict[Any, None] = {}
-    for row in changes:
-        key = row["metric"], row["model"], row["has_gained"]
-        n_shown[key] = n_shown.get(key, 0) + 1
-        if n_shown[key] <= n_each and row["model"] not in comparison.yardsticks:
-            listed[row["qid"]] = None
-    return list(listed)
-
-
 def _changes(comparison: Comparison) -> Iterator[dict[str, Any]]:
-    """Yield the largest gains and losses for each metric and model."""
-    base = comparison.first
+    """Yield the largest gains and losses for each metric and model, at least one of each."""
+    base, n_pairs = comparison.first, len(comparison.metrics) * len(comparison.models)
+    n_each = max(1, min(MAX_CHANGES, MAX_LISTED // (2 * n_pairs)))
     at = {qid: i for i, qid in enumerate(base.qid.tolist())}
     for metric, model in itertools.product(comparison.metrics, comparison.models):
         change = comparison.changes(metric, model)
         values = comparison.evaluations[model].per_query[metric]
         for has_gained, queries in ((True, change.improved), (False, change.worsened)):
-            for i in (at[qid] for qid in queries[:MAX_CHANGES].tolist()):
+            for i in (at[qid] for qid in queries[:n_each].tolist()):
                 yield {
                     "metric": metric,
                     "model": model,
@@ -431,7 +425,6 @@ def _curves(
     models, curves = list(scores), []
     if comparison is not None:  # yardsticks last, so that a model has the same colour among the differences
         models = [str(comparison.baseline), *comparison.candidates, *comparison.yardsticks]
-        compared_models = comparison.candidates or comparison.models
     for metric in deepest.values():
         k = metric.k or 1
         cutoffs = range(1, k + 1) if k <= MAX_CUTOFFS else sorted({round(k) for k in np.geomspace(1, k, MAX_CUTOFFS)})
@@ -439,12 +432,13 @@ def _curves(
         undefined = dict.fromkeys(map(str, metrics), request.policy.no_relevant_for(str(metric)))
         at_cutoffs = Request(metrics, {}, replace(request.policy, no_relevant_of=undefined))
         results = {name: queries[name].evaluate_request(scores[name], at_cutoffs) for name in models}
-        if comparison is None:
-            found = [MetricOverKDisplay.from_result(results, metric, confidence=confidence)]
-        else:
+        means = MetricOverKDisplay.from_result(results, metric, confidence=confidence)
+        chance = np.array([results[models[0]].chance[name] for name in at_cutoffs.names])
+        curves.append(replace(means, chance=chance, reference=None if comparison is None else comparison.baseline))
+        if comparison is not None:
             settings = comparison.settings
             compared = compare(
-                {name: result for name, result in results.items() if name in (comparison.baseline, *compared_models)},
+                {name: results[name] for name in models[: 1 + len(comparison.candidates or comparison.models)]},
                 baseline=comparison.baseline,
                 test="t",  # the fastest, because the figure shows no p-value
                 confidence=confidence,
@@ -453,10 +447,5 @@ def _curves(
                 n_resamples=min(settings.n_resamples, RESAMPLES_OF_CURVES),
                 random_state=settings.seed,
             )
-            means = MetricOverKDisplay.from_result(results, metric, confidence=confidence)
-            differences = MetricOverKDisplay.from_comparison(compared, metric, difference=True)
-            found = [replace(means, reference=comparison.baseline), differences]
-        chance = next(iter(results.values())).chance
-        found[0] = replace(found[0], chance=np.array([chance[name] for name in at_cutoffs.names]))
-        curves += found
+            curves.append(MetricOverKDisplay.from_comparison(compared, metric, difference=True))
     return curves

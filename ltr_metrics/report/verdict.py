@@ -9,10 +9,12 @@ from ltr_metrics.analysis.comparison import Comparison, Difference, shown_row
 from ltr_metrics.analysis.gate import Check, GateResult, Rule, read_rules
 from ltr_metrics.analysis.settings import Settings
 from ltr_metrics.evaluation.tables import Cell, Drawing, Piece, Table, Words
-from ltr_metrics.report.parts import MINUS, Group, Line, PagePart, Pieces, interval, listed, number, percent, signed
+from ltr_metrics.report.numbers import MINUS, interval, listed, number, percent, percents, signed
+from ltr_metrics.report.parts import Group, Line, PagePart, Pieces
 from ltr_metrics.report.report import Report
 
 MAX_NAMES = 3  # of models in the answer
+MAX_REASONS = 7  # models that show what they passed; of more, that is in the folds
 MAX_GRADES = 10
 MAX_STEPS = 6  # that draw a grade
 PASSED, FAILED = "✓", "✕"
@@ -50,11 +52,6 @@ def rule_of(check: Check) -> Rule:
     """Return the rule of a check, as it is read."""
     (rule,) = read_rules([check.rule], [])
     return rule
-
-
-def relative_change(row: Difference) -> float:
-    """Return the difference as a share of the baseline's mean, NaN if that is not above 0."""
-    return row.difference / row.baseline_mean if row.baseline_mean > 0 else float("nan")
 
 
 # -- the answer -------------------------------------------------------------------------------------------------------
@@ -142,6 +139,7 @@ def verdict_parts(report: Report) -> Iterator[PagePart]:
 
 def _row(report: Report, comparison: Comparison, model: str, *, has_skill: bool) -> list[Cell]:
     row = shown_row(comparison, comparison[comparison.metrics[0], model])
+    change = comparison.relative[row.metric][model]
     gate = None if report.gate is None else report.gate.by_model.get(model)
     state = "none" if gate is None else "pass" if gate.passed else "fail"
     badge = {"none": "no gate", "pass": f"{PASSED} PASS", "fail": f"{FAILED} FAIL"}[state]
@@ -155,7 +153,7 @@ def _row(report: Report, comparison: Comparison, model: str, *, has_skill: bool)
             "figure",
             _figure(signed(row.difference), interval(row.ci_low, row.ci_high), reading_of(row, comparison)),
         ),
-        Cell("", "figure", _figure(percent(relative_change(row), sign="+"))),
+        Cell("", "figure", _figure(percent(change.value, sign="+"), percents(change))),
     ]
     if has_skill and row.skill is not None and row.skill_difference is not None:
         cells.append(Cell("", "figure", _figure(number(row.skill, 3), signed(row.skill_difference, 3))))
@@ -172,7 +170,8 @@ def _reasons(comparison: Comparison, gate: GateResult | None, row: Difference) -
         is_yardstick = row.model in comparison.yardsticks
         return [Words("a yardstick: compared, without a rule", "")] if is_yardstick else []
     checks = sorted(gate.checks, key=lambda check: (check.segment is not None, check.passed))
-    shown = [check for check in checks if check.segment is None or not check.passed]
+    is_short = len(comparison.models) > MAX_REASONS
+    shown = [check for check in checks if not check.passed or (check.segment is None and not is_short)]
     pieces: list[Piece] = []
     for check in shown:
         mark, css = (PASSED, "rule") if check.passed else (f"{FAILED} failed:", "rule no")

@@ -15,23 +15,9 @@ from ltr_metrics.analysis.settings import TESTS
 from ltr_metrics.evaluation.differences import gain_of
 from ltr_metrics.evaluation.saved import versions
 from ltr_metrics.evaluation.tables import Cell, Drawing, Piece, Table, Words
-from ltr_metrics.report.parts import (
-    MINUS,
-    Axis,
-    Choice,
-    Figure,
-    Fold,
-    Group,
-    Line,
-    PagePart,
-    Pieces,
-    interval,
-    listed,
-    number,
-    percent,
-    signed,
-)
-from ltr_metrics.report.report import MAX_DOCUMENTS, Report, n_opened
+from ltr_metrics.report.numbers import MINUS, interval, listed, number, percent, percents, signed
+from ltr_metrics.report.parts import Axis, Choice, Figure, Fold, Group, Line, PagePart, Pieces
+from ltr_metrics.report.report import MAX_DOCUMENTS, Report
 from ltr_metrics.report.sections import MAX_SEGMENTS, Section, audit_parts, learning_parts, ranking_parts, settings_of
 from ltr_metrics.report.verdict import (
     CORRECTIONS,
@@ -39,13 +25,13 @@ from ltr_metrics.report.verdict import (
     grade_of,
     limit_text,
     reading_of,
-    relative_change,
     rules_about,
     top_grade,
     verdict_parts,
 )
 
-SCALE_RATIO = 10  # metrics whose differences are this many times larger get an axis of their own
+SCALE_RATIO = 10  # metrics whose differences are this many times larger or smaller get an axis of their own
+DIGITS_OF_FOREST, DIGITS_OF_SEGMENTS = 30, 17  # that fit beside each other on an axis
 MAX_BLOCKS = 4  # metrics that a narrow window shows side by side
 MAX_BARS = 500  # of a strip; of more queries, evenly spaced ones are drawn, which looks the same
 MARKS = {"better": "▲", "worse": "▼"}
@@ -56,10 +42,9 @@ ARROWS = {"up": "↑", "down": "↓"}
 def page_of(report: Report, figures: Sequence[Figure]) -> list[Section]:
     """Return the sections of the page for which a report has data."""
     comparison = report.comparison
-    of_metric: dict[str, list[Figure]] = {}
-    for curve, figure in zip(report.curves, figures, strict=False):  # followed by those of learning curves
-        of_metric.setdefault(curve.metric, []).append(figure)
-    curves = {metric: [Group("figures", of_curve)] for metric, of_curve in of_metric.items()}
+    step = 1 if comparison is None else 2  # a metric's differences follow its means
+    starts = range(0, min(len(report.curves), len(figures)), step)
+    curves = {figures[i].title: [Group("figures", figures[i : i + step])] for i in starts}
     training = [Group("figures", figures[len(report.curves) :])]
     sections = [
         Section("verdict", "Verdict", list(verdict_parts(report))),
@@ -92,7 +77,7 @@ def _leaderboard(report: Report) -> Iterator[PagePart]:
             Words(f"1–3 {board.settings.level} interval of the rank", ""),
         ]
     if first.shows_skill:
-        key += [Drawing("skill", {"share": 44, "text": ""}), Words("from random to ideal", "")]
+        key += [Words("random", ""), Drawing("skill", {"share": 44, "text": ""}), Words("ideal", "")]
     if key:
         yield Line(key, "key legend")
     metric, sign = metrics[0], -1 if metrics[0] in first.lower_is_better else 1
@@ -154,7 +139,7 @@ def _to_know(report: Report) -> dict[str, Pieces]:
         shown = "shown is the expectation" if policy == "mean" else f"shown is ties={policy}"
         lines["Ties"] = [f"The order of tied documents decides between {ranges} ({report.names[metric]}); {shown}."]
     if first.shows_skill and first.skill[metric] == first.skill[metric]:
-        chance, share = number(first.chance[metric]), percent(first.skill[metric], 0)
+        chance, share = number(first.chance[metric]), percent(first.skill[metric])
         text = f"A random order has {report.names[metric]} {chance}; {name} is {share} of the way to the ideal order."
         lines["Chance"] = [text, *(Words(note, "") for note in first.skill_notes.values())]
     return lines
@@ -171,8 +156,7 @@ def _differences(report: Report, comparison: Comparison) -> Iterator[PagePart]:
     header = [
         Cell("model"),
         Cell("reading", more=[Words(f"at {alpha_text(settings)}", "small")]),
-        Cell("difference", "num", [Words(f"{settings.level} interval", "small")]),
-        Cell("relative", "num"),
+        Cell("difference", "num", [Words(f"relative; {settings.level} intervals", "small")]),
         Cell("", "draw"),
         Cell("p", "num p", [Words(adjusted, "small")]),
         Cell("queries", "num wtl", [Words("gain · same · lose", "small")]),
@@ -186,8 +170,8 @@ def _differences(report: Report, comparison: Comparison) -> Iterator[PagePart]:
             for model in comparison.models
         }
         ends = [row for (_, model), row in shown.items() if model in models]
-        axis = Axis(value for row in ends for value in (row.ci_low, row.ci_high, row.difference))
-        head = [*header[:4], Cell("", "draw", [Words("difference", "hidden"), axis.scale()]), *header[5:]]
+        axis = Axis((value for row in ends for value in (row.ci_low, row.ci_high, row.difference)), DIGITS_OF_FOREST)
+        head = [*header[:3], Cell("", "draw", [Words("difference", "hidden"), axis.scale()]), *header[4:]]
         rows = [row for metric in metrics for row in _group(report, comparison, metric, shown, axis)]
         yield Group("differences", [Table(head, rows, "l")])
     note = "One axis for all metrics of a scale. Solid line: no difference; an arrow points to what is beyond the axis."
@@ -205,28 +189,28 @@ def _group(
     """Yield the rows of a metric, after its head."""
     first = shown[metric, comparison.models[0]]
     margins: dict[str, list[tuple[float, bool]]] = {model: [] for model in comparison.models}
-    labels = {}
+    labels: dict[str, float] = {}
     for rule, model in rules_about(report, metric):
         if rule.kind in ("difference", "relative"):
             margin = rule.limit.number * (shown[metric, model].baseline_mean if rule.kind == "relative" else 1)
             margins[model].append((margin, rule.limit.is_floor))
-            x, text = axis.gate_label(margin, f"gate {limit_text(rule)}")
-            labels[x] = text
+            labels[limit_text(rule)] = min(max(axis.x(margin), 0), 100)
     better = "" if first.higher_is_better else "; lower is better"
     about = f"{comparison.baseline} {number(first.baseline_mean)}, {first.sample_size}{better}"
-    gate = [Drawing("gate_labels", {"labels": list(labels.items())})] if labels else []
+    gate = [Drawing("gate_label", {"x": min(labels.values()), "text": f"gate {', '.join(labels)}"})] if labels else []
     head = Cell(report.names[metric], "group", [Words(about, "small")])
     yield [head, Cell("", "draw", gate), "", "", ""]
     for model in comparison.models:
-        row = shown[metric, model]
+        row, change = shown[metric, model], comparison.relative[metric][model]
         reading = reading_of(row, comparison)
         drawing = axis.interval(row.ci_low, row.ci_high, row.difference, reading, margins[model])
+        ends = interval(row.ci_low, row.ci_high)
+        relative = f"{percent(change.value, sign='+')} {percents(change)}"
         p = "< 0.001" if row.p_adjusted < 0.001 else number(row.p_adjusted, 3)
         yield [
             model,
             Cell("", f"reading {reading}", [f"{MARKS.get(reading, UNCLEAR)} {reading}"]),
-            Cell("", "num diff", [Words(signed(row.difference), "b"), Words(interval(row.ci_low, row.ci_high), "ci")]),
-            Cell("", "num rel", [percent(relative_change(row), sign="+")]),
+            Cell("", "num diff", [Words(signed(row.difference), "b"), Words(ends, "ci"), Words(relative, "rel")]),
             Cell("", "draw", [drawing] if row.ci_low == row.ci_low else []),
             Cell("", "num p", [p]),
             Cell("", "num wtl", [f"{row.wins:,} · {row.ties:,} · {row.losses:,}"]),
@@ -236,22 +220,19 @@ def _group(
 
 def groups_by_scale(comparison: Comparison) -> list[list[str]]:
     """Group the metrics of one direction whose largest differences and limits are of a similar scale."""
-    largest = {
-        metric: max((abs(v) for row in rows for v in (row.difference, row.ci_low, row.ci_high) if v == v), default=0.0)
-        for metric in comparison.metrics
-        for rows in [[comparison[metric, model] for model in comparison.models]]
-    }
-    higher, order = comparison.higher_is_better, comparison.metrics.index
-    groups: list[list[str]] = []
-    smallest = 0.0  # of the last group, without metrics in which nothing differs
-    for metric in sorted(largest, key=lambda one: (higher(one), largest[one])):
-        same_direction = groups and higher(groups[-1][0]) == higher(metric)
-        if not same_direction or (smallest and largest[metric] > SCALE_RATIO * smallest):
-            groups.append([])
-            smallest = 0.0
-        groups[-1].append(metric)
-        smallest = smallest or largest[metric]
-    return sorted((sorted(group, key=order) for group in groups), key=lambda group: order(group[0]))
+    groups: dict[tuple[bool, float], list[str]] = {}
+    for metric in comparison.metrics:
+        rows = [comparison[metric, model] for model in comparison.models]
+        ends = [abs(end) for row in rows for end in (row.difference, row.ci_low, row.ci_high) if end == end]
+        size = max(ends, default=0.0)
+        alike = (
+            (higher_is_better, of_group)
+            for higher_is_better, of_group in groups
+            if higher_is_better == rows[0].higher_is_better
+            and (not size or not of_group or 1 / SCALE_RATIO < size / of_group < SCALE_RATIO)
+        )
+        groups.setdefault(next(alike, (rows[0].higher_is_better, size)), []).append(metric)
+    return list(groups.values())
 
 
 # -- segments ---------------------------------------------------------------------------------------------------------
@@ -292,7 +273,8 @@ def _of_metric(
         if part is not None
         for model in models
     }
-    axis = Axis(value for row in shown.values() for value in (row.ci_low, row.ci_high, row.difference))
+    values = (value for row in shown.values() for value in (row.ci_low, row.ci_high, row.difference))
+    axis = Axis(values, DIGITS_OF_SEGMENTS)
     scale = [] if comparison is None else [axis.scale()]
     head = [Cell("segment", more=[Words("largest first", "small")]), Cell("queries", "num")]
     head += [Cell("baseline", "num")] * (comparison is not None)
@@ -332,7 +314,7 @@ def _mark(row: Difference) -> str:
 
 def _in_segment(row: Difference, axis: Axis) -> Cell:
     css = _mark(row)
-    pieces: list[Piece] = [MARKS.get(css, UNCLEAR), Words(css, "hidden"), Words(signed(row.difference, 3), "b")]
+    pieces: list[Piece] = [MARKS.get(css, UNCLEAR), Words(css, "hidden"), Words(number(row.difference, 3, "+"), "b")]
     if row.ci_low == row.ci_low:
         drawing = axis.interval(row.ci_low, row.ci_high, row.difference, css)
         pieces += [Words(interval(row.ci_low, row.ci_high, 3), "ci"), drawing]
@@ -350,7 +332,7 @@ def _queries(report: Report, comparison: Comparison) -> list[PagePart]:
             rows = [row for row in report.changes if (row["metric"], row["model"]) == (metric, model)]
             parts: list[PagePart] = [*_strip(report, comparison, metric, model)]
             for has_gained, title in ((True, "Largest gains"), (False, "Largest losses")):
-                shown = [row for row in rows if row["has_gained"] == has_gained][: n_opened(comparison)]
+                shown = [row for row in rows if row["has_gained"] == has_gained]
                 folds = [_opened(report, comparison, row, is_open=has_gained and not i) for i, row in enumerate(shown)]
                 parts += [Line([title], "title"), *folds] if shown else []
             options[f"{report.names[metric]}, {model}"] = parts

@@ -488,3 +488,65 @@ def test_where_no_number_of_queries_follows(case: Case) -> None:
 def test_a_difference_that_is_no_size_is_refused(case: Case, difference: Any) -> None:
     with pytest.raises(ltr.LtrValueError, match=r"must be a finite number above 0, in units .* \('1%'\). Got"):
         case.compare().queries_needed(difference)
+
+
+# -- relative changes -------------------------------------------------------------------------------------------------
+
+
+def slow_ratio(difference: Any, baseline: Any, weight: Any) -> Any:
+    return (weight * difference).sum() / (weight * baseline).sum()
+
+
+@pytest.mark.parametrize("clustered", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_interval_of_a_relative_change_is_that_of_a_ratio(*, weighted: bool, clustered: bool) -> None:
+    """The reference leaves one unit out of the ratio at a time, and another one resamples it."""
+    X, y, qid = ltr.make_ranking(n_queries=400, random_state=0)
+    ids, rng = np.unique(qid), np.random.default_rng(0)
+    weight = rng.uniform(0.5, 1.5, len(ids)) if weighted else np.ones(len(ids))
+    cluster = np.arange(len(ids)) // 2 if clustered else None
+    models = {"base": X[:, 1], "new": X[:, 1] + 0.2 * X[:, 0]}
+    options = {"query_weight": weight if weighted else None, "cluster": cluster, "metrics": "ndcg@10", "interval": "t"}
+    comparison = ltr.compare(models, y, qid=qid, **options)
+    change, row = comparison.relative["ndcg_exp@10"]["new"], comparison["ndcg@10"]
+    difference = comparison.differences("ndcg@10")
+    known = ~np.isnan(difference)
+    of_base = comparison.evaluations["base"].per_query["ndcg@10"][known]
+    unit = (np.arange(len(ids)) if cluster is None else cluster)[known]
+    difference, w = difference[known], weight[known]
+    assert change.value == row.difference / row.baseline_mean
+    assert change.value == pytest.approx(slow_ratio(difference, of_base, w))
+    units = np.unique(unit)
+    left_out = np.array([slow_ratio(difference[unit != one], of_base[unit != one], w[unit != one]) for one in units])
+    n = len(units)
+    jackknife = np.sqrt((n - 1) / n * ((left_out - left_out.mean()) ** 2).sum())
+    t = stats.t.ppf(0.975, row.n_effective - 1)
+    assert (change.ci_low, change.ci_high) == pytest.approx(
+        (change.value - t * jackknife, change.value + t * jackknife), rel=0.02
+    )
+    rows_of = {one: np.flatnonzero(unit == one) for one in units}
+    samples = [np.concatenate([rows_of[one] for one in rng.choice(units, n)]) for _ in range(2_000)]
+    resampled = [slow_ratio(difference[rows], of_base[rows], w[rows]) for rows in samples]
+    assert (change.ci_low, change.ci_high) == pytest.approx(np.quantile(resampled, [0.025, 0.975]), rel=0.08)
+    naive = np.array([row.ci_low, row.ci_high]) / row.baseline_mean  # the baseline's mean is uncertain as well
+    assert np.ptp(naive) != pytest.approx(change.ci_high - change.ci_low, rel=0.02)
+
+
+def test_a_relative_change_agrees_with_a_relative_gate() -> None:
+    X, y, qid = ltr.make_ranking(n_queries=300, random_state=0)
+    models = {"base": X[:, 0], "new": X[:, 0] + 0.02 * X[:, 1]}
+    comparison = ltr.compare(models, y, qid=qid, metrics=["ndcg@10", "mrr"])
+    for metric in ("ndcg@10", "mrr"):
+        _, low, high = comparison.relative[comparison[metric].metric]["new"]
+        for share in (0.02, -0.02):  # of the width: the limit is slightly below the end, or above it
+            limit = 100 * (low - share * (high - low))
+            assert ltr.gate(comparison, f"{metric} > {limit:.8f}%").passed == (share > 0)
+
+
+def test_a_relative_change_needs_a_mean_above_0() -> None:
+    y, qid, scores = [0, 1, 0, 1, 0, 1], [1, 1, 2, 2, 3, 3], {"base": [2, 1] * 3, "new": [1, 2, 2, 1, 1, 2]}
+    comparison = ltr.compare(scores, y, qid=qid, metrics=["mrr", "precision@1"])
+    assert np.isnan(comparison.relative["precision@1"]["new"]).all()
+    assert comparison.relative["mrr"]["new"].value == pytest.approx((5 / 6 - 1 / 2) / (1 / 2))
+    pairs = ltr.compare(scores | {"other": [1, 2] * 3}, y, qid=qid, metrics="mrr", baseline=None).relative["mrr"]
+    assert list(pairs) == [("new", "base"), ("other", "base"), ("other", "new")]

@@ -13,7 +13,7 @@ from scipy.stats import rankdata
 from strategies import SCORES
 
 import ltr_metrics as ltr
-from ltr_metrics.analysis.moves import RankChanges, churn, churn_of, rank_changes
+from ltr_metrics.analysis.moves import RankChanges, churn, churn_of, rank_changes, rank_rows
 
 PER_QUERY = ("overlap", "changed", "reordered", "rbo", "tied", "tied_at_cutoff")
 SMALL = {"a": [3, 2, 1], "b": [1, 2, 3], "qid": [7, 7, 8]}
@@ -66,7 +66,11 @@ def test_churn_against_a_loop_over_depths(columns: tuple[np.ndarray, ...], k: in
     options: dict[str, Any] = {"qid": qid, "k": k, "p": p, "retrieved": retrieved}
     result, expected = churn(a, b, **options), slow_churn(a, b, qid, retrieved, k, p)
     queries = ltr.Queries(np.zeros(len(a)), qid=qid, retrieved=retrieved)
-    for one in (result, churn(b, a, **options), churn_of(queries, a, b, k=k, p=p)):
+    for one in (
+        result,
+        churn(b, a, **options),
+        churn_of(queries, *(rank_rows(queries, one, "") for one in (a, b)), k=k, p=p),
+    ):
         for name, values in expected.items():
             np.testing.assert_allclose(getattr(one, name), values, rtol=0, atol=1e-12, err_msg=name)
     defined = ~np.isnan(result.rbo)

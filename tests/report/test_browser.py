@@ -4,6 +4,7 @@ markup in names as text.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 from collections.abc import Iterator
@@ -54,6 +55,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "usual": made_report(rules=["ndcg_exp@10 > -0.5"]),
         "evil": made_report(models=EVIL[:4], qid=EVIL, labels=EVIL[:4], source=EVIL[8], weighted=True),
         "small": small_report(),
+        "axes": made_report(models=[f"model {i}" for i in range(7)], rules=["ndcg_exp@10 > -0.5", "ndcg_exp@10 > -1%"]),
         "large": made_report(n_queries=N_QUERIES, metrics=METRICS),
     }
     for name, report in reports.items():
@@ -77,7 +79,7 @@ def column(browser: webdriver.Chrome, name: str) -> list[str]:
     """Cells of a column as shown, top to bottom."""
     names = [cell.text for cell in browser.find_elements(By.CSS_SELECTOR, "#query-table thead button bdi")]
     place = names.index(name) + 1
-    script = "return [...document.querySelectorAll(arguments[0])].map((cell) => cell.textContent)"
+    script = "return [...document.querySelectorAll(arguments[0])].map((cell) => cell.textContent.replace('−', '-'))"
     return browser.execute_script(script, f"#query-table tbody tr > :nth-child({place})")
 
 
@@ -256,3 +258,20 @@ def test_the_page_never_scrolls_sideways(
     opened(browser, pages[name], width)
     browser.execute_script("document.querySelectorAll('details').forEach((one) => { one.open = true })")
     assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("width", [360, 700, 1280])
+@pytest.mark.parametrize("name", ["usual", "axes"])
+def test_numbers_on_an_axis_never_touch_and_are_not_cut_off(
+    browser: webdriver.Chrome, pages: dict[str, Path], name: str, width: int
+) -> None:
+    opened(browser, pages[name], width)
+    boxes = browser.execute_script(
+        "return [...document.querySelectorAll('.scale, .group .draw')].filter((one) => one.offsetWidth > 20)"
+        ".map((scale) => [scale.getBoundingClientRect(), ...[...scale.querySelectorAll('span')]"
+        ".map((tick) => tick.getBoundingClientRect())].map((box) => [box.left, box.right]))"
+    )
+    assert boxes
+    for (left, right), *ticks in boxes:
+        assert all(b[0] - a[1] > 2 for a, b in itertools.pairwise(sorted(ticks)))
+        assert all(left - 1 <= start and end <= right + 1 for start, end in ticks)

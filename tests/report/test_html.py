@@ -20,7 +20,7 @@ from made_report import EVIL, METRICS, MODELS, SCRIPT, made_report, small_report
 
 import ltr_metrics as ltr
 from ltr_metrics.analysis.comparison import shown_row
-from ltr_metrics.report import Report, as_html, as_text, parts, summarize
+from ltr_metrics.report import Report, as_html, as_text, numbers, summarize
 from ltr_metrics.report.query_table import query_table
 
 pytestmark = pytest.mark.integration
@@ -122,9 +122,16 @@ def signed(value: float, digits: int = 4) -> str:
     return f"{value:+.{digits}f}".replace("-", MINUS)
 
 
+def relative_change(comparison: ltr.Comparison, row: Any) -> str:
+    """Return the difference as a share of the baseline's mean, with its interval."""
+    assert comparison.relative[row.metric][row.model].value == row.difference / row.baseline_mean
+    value, low, high = (numbers.percent(one, "+") for one in comparison.relative[row.metric][row.model])
+    return f"{value} [{low}, {high}]"
+
+
 def interval(row: Any, digits: int = 4) -> str:
     """Return an interval, with further digits for an end that would look like 0."""
-    return f"[{parts.signed(row.ci_low, digits)}, {parts.signed(row.ci_high, digits)}]"
+    return f"[{numbers.signed(row.ci_low, digits)}, {numbers.signed(row.ci_high, digits)}]"
 
 
 def test_drawings_are_to_scale(report: Report, page: Page) -> None:
@@ -156,7 +163,7 @@ def test_each_model_has_its_verdict(report: Report, page: Page) -> None:
             f"{signed(row.difference)} {interval(row)}",
             f"{row.skill:.3f} {signed(row.skill_difference, 3)}",
         )
-        relative = f"{row.difference / row.baseline_mean:+.1%}".replace("-", MINUS)
+        relative = relative_change(comparison, row)
         assert [cells[1], *cells[3:6]] == ["no gate", change, relative, skill]
         assert all(metric in cells[2] for metric in METRICS)
 
@@ -172,13 +179,13 @@ def test_tables_say_what_the_results_say(report: Report, page: Page) -> None:
         for cell, standing in zip(row[1:], [board[metric, model] for metric in METRICS], strict=True):
             assert cell.endswith(f"{standing.rank_low}–{standing.rank_high}".removeprefix(f"{standing.rank_high}–"))
     for row in (shown_row(comparison, row) for row in comparison.rows):
-        change = f"{signed(row.difference)} {interval(row)}"
+        change = f"{signed(row.difference)} {interval(row)} {relative_change(comparison, row)}"
         counts = f"{row.wins} · {row.ties} · {row.losses}"
-        assert [row.model, change, counts, f"{row.mde:.4f}"] in [[r[0], r[2], *r[6:]] for r in page.rows if len(r) == 8]
+        assert [row.model, change, counts, f"{row.mde:.4f}"] in [[r[0], r[2], *r[5:]] for r in page.rows if len(r) == 7]
     for _, label, part in comparison.segments():
         for row in (shown_row(part, row) for row in part.rows):
             css = "better" if row.ci_low > 0 else "worse" if row.ci_high < 0 else "unclear"
-            cell = f"{css} {parts.signed(row.difference, 3)} {interval(row, 3)}"
+            cell = f"{css} {signed(row.difference, 3)} {interval(row, 3)}"
             assert any(r[0] == label and any(one.endswith(cell) for one in r) for r in page.rows)
     for row in report.changes:
         key = [row[name] for name in ("metric", "model", "has_gained")]
@@ -278,6 +285,11 @@ def test_the_facts_name_the_command_and_the_files(tmp_path: Path, capsys: pytest
         assert f"{data} sha256 {digest[:8]}" in " ".join(page.text.split())
         assert digest in page.text
         assert f"ltr-metrics report {data} --scores a" in page.text
+        assert in_process(capsys, *arguments, "--output", out.with_suffix(".json"), *more).status == 0
+        opened = json.loads(out.with_suffix(".json").read_text(encoding="utf-8"))["documents"]
+        assert [one["document"].startswith("secret-") for of in opened[:1] for one in of["rankings"]["a"]] == [
+            True
+        ] * 10 * (not more)
 
 
 @pytest.mark.usefixtures("no_figures")
@@ -291,6 +303,17 @@ def test_the_leaderboard_marks_the_best_and_what_is_behind() -> None:
     assert rows["same"] == f"{means['same']} best 1–2"  # equal models share the rank
     assert rows["bad"] == f"{means['bad']} behind 3"
     assert rows["random"] == f"{report.first.chance['map']:.4f}"
+
+
+def test_a_number_never_looks_like_0_unless_it_is() -> None:
+    assert [numbers.signed(one, 2) for one in (0.126, -0.0004, 0.0, float("nan"))] == [
+        "+0.13",
+        f"{MINUS}0.0004",
+        "+0.00",
+        "–",
+    ]
+    assert [numbers.percent(one, "+") for one in (0.0834, -0.00004, 0.0)] == ["+8.3%", f"{MINUS}0.004%", "+0.0%"]
+    assert numbers.percent(float("nan")) == "–"
 
 
 ANSWERS: dict[str, tuple[dict[str, Any], str]] = {  # a is the best, c and d are equal

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -11,6 +12,7 @@ import matplotlib as mpl
 import matplotlib.style
 import numpy as np
 import pytest
+from matplotlib.text import Text
 from scipy import stats
 
 import ltr_metrics as ltr
@@ -86,8 +88,9 @@ def svg_texts(svg: str) -> list[str]:
 
 
 def texts(ax: Any) -> list[str]:
+    """Return the names at the ends of lines, then those in the legend."""
     legend = ax.get_legend()
-    return [] if legend is None else [text.get_text() for text in legend.get_texts()]
+    return [text.get_text() for text in (*ax.texts, *([] if legend is None else legend.get_texts()))]
 
 
 # Over k
@@ -235,7 +238,7 @@ def test_learning_curves_are_those_of_the_log() -> None:
     log, hosts = log_of()
     display = LearningCurveDisplay.from_log(log, ["valid", hosts[0]], "ndcg@5").plot()
     assert list(display.curves) == ["valid", "training"]
-    assert display.ax_.get_ylabel() == "ndcg@5, mean over queries"
+    assert display.ax_.get_ylabel() == "ndcg@5, mean over 35 queries"
     for asked, name in (("NDCG@5", "ndcg@5"), ("NDCG_EXP@5", "ndcg_exp@5"), (ltr.NDCG(k=5), "ndcg_exp@5")):
         other = log.best_round("valid", asked)
         assert (other.metric, other.name, str(other).split()[0]) == ("ndcg_exp@5", name, name)
@@ -279,7 +282,7 @@ def test_several_learning_curves_in_the_same_axes_are_all_seen_and_named() -> No
     looks = [(line.get_color(), line.get_linestyle()) for line in at_once.lines_.values()]
     assert [(d.lines_["valid"].get_color(), d.lines_["valid"].get_linestyle()) for d in displays] == looks
     best = [str(display.curves["valid"].n_rounds) for display in displays]
-    names = [f"valid, 30 queries ({i})" for i in (1, 2, 3)]
+    names = [f"valid ({i})" for i in (1, 2, 3)]
     assert texts(ax) == [*names, "95% interval", f"best: {', '.join(best)}", "plateau"]
     heights = [float(display.plateaus_["valid"].get_segments()[0][0, 1]) for display in displays]
     assert heights == sorted(set(heights))
@@ -288,7 +291,25 @@ def test_several_learning_curves_in_the_same_axes_are_all_seen_and_named() -> No
             LearningCurveDisplay(curves={"valid": other}).plot(ax=ax)
     ax.clear()
     LearningCurveDisplay(curves={"valid": curve_of(0.1, "map")}).plot(ax=ax)
-    assert texts(ax)[0] == "valid, 30 queries"
+    assert texts(ax)[0] == "valid"
+
+
+@pytest.mark.parametrize("n_lines", [2, 8, 9])
+def test_few_lines_are_named_at_their_ends_and_many_in_a_legend(n_lines: int) -> None:
+    curves = {f"training {i}": curve_of(0.1 + (i // 2) * 1e-4) for i in range(n_lines)}  # pairs end at one height
+    display = LearningCurveDisplay(curves=curves).plot()
+    display.figure_.canvas.draw()
+    boxes = [Text.get_window_extent(label) for label in display.labels_]  # without the line to it
+    if n_lines > 8:
+        assert boxes == []
+        assert texts(display.ax_)[:n_lines] == list(curves)
+        return
+    assert not [(a, b) for a, b in itertools.combinations(boxes, 2) if a.overlaps(b)]
+    whole = display.figure_.bbox
+    assert all(whole.x0 <= box.x0 < box.x1 <= whole.x1 and whole.y0 <= box.y0 < box.y1 <= whole.y1 for box in boxes)
+    for label, (name, line) in zip(display.labels_, display.lines_.items(), strict=True):
+        assert (label.get_text(), label.get_color()) == (name, line.get_color())
+        assert tuple(label.xy) == tuple(line.get_xydata()[-1])
 
 
 # What all have in common

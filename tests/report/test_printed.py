@@ -196,3 +196,24 @@ def test_tables_fit_the_terminal_and_wide_shows_all(
     coloured = in_process(capsys, *arguments)
     assert "\x1b[32m\x1b[1mPASS\x1b[0m  candidate" in coloured.err
     assert "\x1b" not in fitting.out + fitting.err + plain.err
+
+
+@pytest.mark.parametrize("width", [80, 66])
+def test_long_names_fit_the_terminal_and_are_told_apart(width: int) -> None:
+    models = [
+        "lambdarank_with_all_features_01",
+        "lambdarank_with_all_features_02",
+        "lambdarank_with_ffeatures_01",
+        "bm25",
+    ]
+    rows = [["ndcg_exp@10", name, "0.1234", "[+0.0001, +0.0002]", "0.0500", "more"] for name in models]
+    table = Table(["metric", "model", "mean", "interval", "adjusted", "effect"], rows, "llr")
+    assert all(f" {name} " in as_text(table) for name in models)
+    lines = as_text(table, width).splitlines()
+    assert max(map(len, lines)) <= width
+    shown = [line.split()[1] for line in lines[1:5]]
+    assert len(set(shown)) == len(models)
+    assert lines[5:] == [
+        "--wide also shows effect.",
+        *(f"{short}: {name}" for short, name in zip(shown, models, strict=True) if short != name),
+    ]

@@ -57,11 +57,21 @@ def test_the_sections_are_the_results_of_the_functions_alone(report: Report) -> 
     assert comparison is not None
     assert json.loads(as_json(report)) == found
     assert found["comparison"] == comparison.to_dict()
+    kept = {str(row["qid"]): comparison.query(row["qid"]).to_dict() for row in report.changes[:5]}
+    assert kept == {str(one["qid"]): one for one in found["documents"] if str(one["qid"]) in kept}
+    assert found["documents"][0]["rankings"]["bm25"][0].keys() >= {"rank", "document", "grade", "score", "ranks"}
+    assert made_report(n_queries=20, documents=False).to_dict()["documents"] == []
+    for row in found["relative"]:
+        assert (
+            row["value"]
+            == comparison[row["metric"], row["model"]].difference
+            / comparison[row["metric"], row["model"]].baseline_mean
+        )
     for metric, model in itertools.product(METRICS, MODELS[1:]):
         of_model = [row for row in found["changes"] if (row["metric"], row["model"]) == (metric, model)]
         change = comparison.changes(metric, model)
         for has_gained, queries in ((True, change.improved), (False, change.worsened)):
-            assert [row["qid"] for row in of_model if row["has_gained"] == has_gained] == queries[:10].tolist()
+            assert [row["qid"] for row in of_model if row["has_gained"] == has_gained] == queries[:5].tolist()
         for row in of_model:
             i = comparison.qid.tolist().index(row["qid"])
             assert row["value"] == comparison.evaluations[model].per_query[metric][i]
@@ -139,13 +149,13 @@ def test_every_format_has_every_table(report: Report, render: Any, parse: Any) -
     means = parse(text, "Mean and quantiles over queries")
     assert len(means) >= 1 + len(METRICS) * len(MODELS)
     gains = parse(text, "Largest gains")[1:]
-    expected = [row["qid"] for row in report.changes[:10]]
+    expected = [row["qid"] for row in report.changes[:5]]
     assert [cells[0] for cells in gains] == expected
     assert text.count("Largest gains") == len(MODELS) - 1  # the page alone has those of further metrics
     assert len(parse(text, "size=few, 60 queries")) == 1 + len(comparison.rows)
     for title in (
         *("Similarity of the rankings to those of bm25", "Ranks of the relevant documents: bm25, then the model"),
-        *("Scores", "Effect of the order of tied documents on the mean"),
+        "bm25: ties in 97.5% of the queries, the same score for all documents in 0.8%, judged@10 0.9493",
     ):
         assert len(parse(text, title)) >= 3
     assert "best mean" in text

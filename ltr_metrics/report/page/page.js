@@ -44,36 +44,26 @@ document.querySelectorAll(".choose").forEach((choice) => {
 
   /* A number a row to sort by; NaN where the value is missing. */
   const keysOf = (column) => {
-    if (column.keys) return column.keys;
-    if (column.kind !== "text") {
-      column.keys = Float64Array.from(column.values, (value) => (value === null ? NaN : value));
-    } else {
-      const compare = column.numeric ? (a, b) => Number(a) - Number(b) : (a, b) => collator.compare(a, b);
-      const distinct = [...new Set(column.values)].filter((text) => text !== null).sort(compare);
-      const ranks = new Map(distinct.map((text, rank) => [text, rank]));
-      column.keys = Float64Array.from(column.values, (text) => ranks.get(text) ?? NaN);
-    }
-    return column.keys;
+    if (column.kind !== "text") return column.values.map((value) => value ?? NaN);
+    const compare = column.numeric ? (a, b) => Number(a) - Number(b) : collator.compare;
+    const distinct = [...new Set(column.values)].filter((text) => text !== null).sort(compare);
+    const ranks = new Map(distinct.map((text, rank) => [text, rank]));
+    return column.values.map((text) => ranks.get(text) ?? NaN);
   };
 
   const sort = (column, sign) => {
     const keys = keysOf(column);
-    const known = [];
-    const missing = [];
-    for (let row = 0; row < data.n_rows; row += 1) (Number.isNaN(keys[row]) ? missing : known).push(row);
+    const known = inOrder().filter((row) => !Number.isNaN(keys[row]));
+    const missing = inOrder().filter((row) => Number.isNaN(keys[row]));
     known.sort((a, b) => sign * (keys[a] - keys[b])); // stable: equal rows stay in the order of the data
     Object.assign(state, { sorted: column, sign, order: known.concat(missing), page: 0 });
   };
 
-  const shownNumber = (column, value) => {
-    if (value === null) return "–";
-    if (column.metric === null) return value.toLocaleString("en-US", { maximumFractionDigits: 6 }); // counts and weights
-    const text = value.toFixed(PLACES);
-    return column.kind === "difference" && value >= 0 ? `+${text}` : text;
-  };
   const shown = (column, row) => {
-    if (column.kind === "text") return column.values[row] ?? "–";
-    return shownNumber(column, column.values[row]);
+    const value = column.values[row];
+    if (value === null || column.kind === "text") return value ?? "–";
+    if (column.metric === null) return value.toLocaleString("en-US", { maximumFractionDigits: 6 }); // counts and weights
+    return `${column.kind === "difference" && value >= 0 ? "+" : ""}${value.toFixed(PLACES)}`.replace("-", "−");
   };
 
   /* What is chosen */
@@ -134,17 +124,25 @@ document.querySelectorAll(".choose").forEach((choice) => {
   };
   const drawHead = () => {
     const columns = visible();
-    const metrics = [...new Set(columns.map((column) => column.metric))].filter((metric) => metric !== null);
+    const count = (metric) => columns.filter((column) => column.metric === metric).length;
     const groups = element("tr", null);
-    const own = columns.filter((column) => column.metric === null).length;
-    groups.append(element("td", null, { colSpan: own }));
-    for (const metric of metrics) {
-      const span = columns.filter((column) => column.metric === metric).length;
-      groups.append(element("th", metric, { colSpan: span, scope: "colgroup", className: "metric" }));
+    groups.append(element("td", null, { colSpan: count(null) }));
+    for (const metric of data.metrics.filter(count)) {
+      groups.append(element("th", metric, { colSpan: count(metric), scope: "colgroup", className: "metric" }));
     }
     const names = element("tr", null);
     names.append(...columns.map(header));
     id("query-table").tHead.replaceChildren(groups, names);
+  };
+  const drawCell = (column, row) => {
+    const text = shown(column, row);
+    if (column.kind === "text") {
+      const cell = column === all[0] ? element("th", null, { scope: "row", className: "text" }) : element("td", null, { className: "text" });
+      cell.append(element("bdi", text, { className: "name", title: text.length > LONG ? text : "" }));
+      return cell;
+    }
+    const change = column.kind === "difference" ? column.values[row] : 0;
+    return element("td", text, { className: !change ? "" : change > 0 === column.higher_is_better ? "gain" : "loss" });
   };
   const drawBody = () => {
     const size = Number(id("per-page").value);
@@ -153,19 +151,7 @@ document.querySelectorAll(".choose").forEach((choice) => {
     const columns = visible();
     const rows = state.chosen.slice(state.page * size, (state.page + 1) * size).map((row) => {
       const line = element("tr", null);
-      columns.forEach((column, place) => {
-        const cell = element(place === 0 ? "th" : "td", null);
-        if (place === 0) cell.scope = "row";
-        const text = shown(column, row);
-        if (column.kind === "text") {
-          cell.className = "text";
-          cell.append(element("bdi", text, { className: "name", title: text.length > LONG ? text : "" }));
-        } else {
-          cell.textContent = text;
-          if (column.kind === "difference" && column.values[row]) cell.className = column.values[row] > 0 === column.higher_is_better ? "gain" : "loss";
-        }
-        line.append(cell);
-      });
+      line.append(...columns.map((column) => drawCell(column, row)));
       return line;
     });
     id("query-table").tBodies[0].replaceChildren(...rows);
@@ -178,23 +164,16 @@ document.querySelectorAll(".choose").forEach((choice) => {
     for (const name of ["first", "previous"]) id(name).disabled = state.page === 0;
     for (const name of ["next", "last"]) id(name).disabled = state.page === pages - 1;
   };
-  const draw = () => {
+  const drawAgain = () => {
     choose();
-    drawHead();
     drawBody();
   };
-  const drawAgain = () => {
-    state.page = 0;
-    choose();
-    drawBody();
+  const draw = () => {
+    drawHead();
+    drawAgain();
   };
 
   /* What can be chosen */
-  const fillMetrics = () => {
-    if (data.metrics.length < 2) id("metric").parentElement.hidden = true;
-    id("metric").append(new Option("all", ""), ...data.metrics.map((metric) => new Option(metric, metric)));
-    id("metric").value = all.length > MANY_COLUMNS ? data.metrics[0] : "";
-  };
   const fillColumns = () => {
     const before = id("where-column").value;
     const options = visible()
@@ -204,10 +183,6 @@ document.querySelectorAll(".choose").forEach((choice) => {
     if (options.some((option) => option.value === before)) id("where-column").value = before;
     else id("where-sign").value = ""; // a condition on a column that is gone holds no more
   };
-  const turn = (page) => () => {
-    state.page = page();
-    drawBody();
-  };
   const unsort = () => Object.assign(state, { sorted: null, order: inOrder(), page: 0 });
   const start = () => {
     id("find").value = id("where-sign").value = id("where-value").value = "";
@@ -215,20 +190,31 @@ document.querySelectorAll(".choose").forEach((choice) => {
     fillColumns();
     draw();
   };
-  for (const name of ["find", "where-value"]) id(name).addEventListener("input", drawAgain);
-  for (const name of ["where-column", "where-sign"]) id(name).addEventListener("change", drawAgain);
-  id("per-page").addEventListener("change", turn(() => 0));
-  id("metric").addEventListener("change", () => {
+  const on = (names, event, change) => {
+    for (const name of names) {
+      id(name).addEventListener(event, () => {
+        state.page = 0;
+        change();
+      });
+    }
+  };
+  on(["find", "where-value"], "input", drawAgain);
+  on(["where-column", "where-sign", "per-page"], "change", drawAgain);
+  on(["metric"], "change", () => {
     fillColumns();
     if (state.sorted && !visible().includes(state.sorted)) unsort();
     draw();
   });
-  id("reset").addEventListener("click", start);
-  id("first").addEventListener("click", turn(() => 0));
-  id("previous").addEventListener("click", turn(() => state.page - 1));
-  id("next").addEventListener("click", turn(() => state.page + 1));
-  id("last").addEventListener("click", turn(() => Infinity));
-  fillMetrics();
+  on(["reset"], "click", start);
+  for (const [name, page] of Object.entries({ first: () => 0, previous: () => state.page - 1, next: () => state.page + 1, last: () => Infinity })) {
+    id(name).addEventListener("click", () => {
+      state.page = page();
+      drawBody();
+    });
+  }
+  id("metric").parentElement.hidden = data.metrics.length < 2;
+  id("metric").append(new Option("all", ""), ...data.metrics.map((metric) => new Option(metric, metric)));
+  id("metric").value = all.length > MANY_COLUMNS ? data.metrics[0] : "";
   start();
   id("per-query").hidden = false;
 })();

@@ -159,11 +159,15 @@ def _differences(label: str, rows: Iterable[Difference], names: Iterable[str] | 
     )
 
 
-def _mean(part: Evaluation, name: str, confidence: float) -> Point:
-    """Return the mean of a metric, with its interval within the range of the metric."""
-    values = part.per_query[name]
-    mean, *ends = mean_interval(values, part.weight, confidence, part.cluster)
-    return Point(mean, *within(ends, range_of(name, values)).tolist())
+def _means(label: str, results: Mapping[str, Evaluation], name: str, confidence: float) -> Row:
+    """Return the row of a metric's means by model, with their intervals within the range of the metric."""
+    points, counts = {}, []
+    for model, result in results.items():
+        values = result.per_query[name]
+        mean, *ends = mean_interval(values, result.weight, confidence, result.cluster)
+        points[model] = Point(mean, *within(ends, range_of(name, values)).tolist())
+        counts.append(int(counting(values, result.weight).sum()))
+    return Row.of(label, points, counts)
 
 
 @dataclass(eq=False, kw_only=True)
@@ -323,11 +327,7 @@ class MeansDisplay(ForestDisplay):
         """
         results = {"": result} if isinstance(result, Evaluation) else dict(result)
         first = next(iter(results.values()))
-        rows = []
-        for metric in first:
-            counts = [int(counting(one.per_query[metric], one.weight).sum()) for one in results.values()]
-            points = {model: _mean(one, metric, confidence) for model, one in results.items()}
-            rows.append(Row.of(metric, points, counts))
+        rows = [_means(metric, results, metric, confidence) for metric in first]
         return cls(rows=rows, confidence=confidence, weighted=first.weight is not None)
 
     def _label(self) -> str:
@@ -426,11 +426,7 @@ class SegmentsDisplay(ForestDisplay):
         parts["all queries"] = results
         first = next(iter(results.values()))
         name = first.per_query.canonical(metric)
-        rows = []
-        for label, part_results in parts.items():
-            counts = [int(counting(part.per_query[name], part.weight).sum()) for part in part_results.values()]
-            points = {model: _mean(part, name, confidence) for model, part in part_results.items()}
-            rows.append(Row.of(label, points, counts))
+        rows = [_means(label, of_models, name, confidence) for label, of_models in parts.items()]
         return cls(rows=rows, metric=name, confidence=confidence, weighted=first.weight is not None)
 
     @classmethod

@@ -84,8 +84,10 @@ class MetricOverKDisplay(Display):
         The intervals, by model: bands, or whiskers of the differences of several models. The means of
         more than two models have none, because all models have the same queries, so that models with
         overlapping intervals can still differ.
-    legend_ : Legend
-        The legend.
+    labels_ : list of Annotation
+        The names of the lines at their ends, if there are at most eight.
+    legend_ : Legend or None
+        The legend, with the lines if there are more.
 
     See Also
     --------
@@ -111,6 +113,8 @@ class MetricOverKDisplay(Display):
     ['second']
     >>> display.plot().figure_.savefig("over_k.svg")  # doctest: +SKIP
     """
+
+    NAMES_ENDS = True
 
     metric: str
     k: IntArray
@@ -267,7 +271,7 @@ class MetricOverKDisplay(Display):
 
     def _names(self) -> list[str]:
         has_intervals = self.baseline is not None or len(self.curves) <= MAX_BANDS
-        return [*filter(None, self._series()), *[f"{100 * self.confidence:g}% interval"] * has_intervals]
+        return [*super()._names(), *[f"{100 * self.confidence:g}% interval"] * has_intervals]
 
     def _labels(self) -> tuple[str, str]:
         mean = f"{'weighted ' if self.weighted else ''}mean over {style.n_queries_text(self.n_queries)}"
@@ -308,8 +312,10 @@ class LearningCurveDisplay(Display):
         By name of the data set: the means, their intervals, the best round and its plateau.
     ax_, figure_ : matplotlib Axes and Figure
         Where it was drawn.
-    legend_ : Legend
-        The legend.
+    labels_ : list of Annotation
+        The names of the lines at their ends, if there are at most eight.
+    legend_ : Legend or None
+        The legend, with the lines if there are more.
 
     Raises
     ------
@@ -334,6 +340,8 @@ class LearningCurveDisplay(Display):
     array([1, 2, 3, 4, 5])
     >>> display.plot().figure_.savefig("learning.svg")  # doctest: +SKIP
     """
+
+    NAMES_ENDS = True
 
     curves: dict[str, LearningCurve]
 
@@ -416,8 +424,8 @@ class LearningCurveDisplay(Display):
                 rounds, shown.low, shown.high, color=look.color, alpha=style.BAND, linewidth=0
             )
             marks = {"color": look.color, "linestyle": look.linestyle} | line_kw
-            self.lines_[name] = series.add(ax.plot(rounds, shown.mean, **marks)[0], _legend_of(name, curve))
-            self.lines_[name].ltr_n_rounds = curve.n_rounds
+            self.lines_[name] = series.add(ax.plot(rounds, shown.mean, **marks)[0], name)
+            self.lines_[name].ltr_curve = curve
             mark = {"marker": look.marker, "markersize": 8, "linestyle": "none", "zorder": 4}
             (self.best_[name],) = ax.plot(
                 [curve.n_rounds],
@@ -435,14 +443,15 @@ class LearningCurveDisplay(Display):
         ax.set_ylim(bottom - PLATEAU_HEIGHT * n_drawn * (top - bottom), top)
         style.whole_numbers(ax.xaxis)
         style.grid(ax)
-        style.label_axes(ax, "rounds", f"{curve.name}, mean over queries")
+        counts = [line.ltr_curve.n_queries for _, line in style.series_of(ax)]
+        style.label_axes(ax, "rounds", f"{curve.name}, mean over {style.n_queries_text((min(counts), max(counts)))}")
 
     def _explained(self, ax: Any) -> list[tuple[Any, str]]:
         from matplotlib.lines import Line2D
         from matplotlib.patches import Patch
 
         ink = style.text_color(ax)
-        best = ", ".join(str(line.ltr_n_rounds) for _, line in style.series_of(ax))
+        best = ", ".join(str(line.ltr_curve.n_rounds) for _, line in style.series_of(ax))
         circle = Line2D([], [], color=ink, linestyle="none", marker="o", markersize=8, markerfacecolor="none")
         interval = f"{100 * next(iter(self.curves.values())).confidence:g}% interval"
         return [
@@ -452,14 +461,10 @@ class LearningCurveDisplay(Display):
         ]
 
     def _series(self) -> list[str]:
-        return [_legend_of(name, curve) for name, curve in self.curves.items()]
+        return list(self.curves)
 
     def _names(self) -> list[str]:
-        return [*self._series(), *EXPLAINED]
-
-
-def _legend_of(name: str, curve: LearningCurve) -> str:
-    return f"{style.shorten(name, 12)}, {style.n_queries_text((curve.n_queries,) * 2)}"
+        return [*super()._names(), *EXPLAINED]
 
 
 def _require_one_kind(curves: Iterable[LearningCurve]) -> None:

@@ -11,7 +11,9 @@ import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
 
 from ltr_metrics.analysis.comparison import Comparison
 from ltr_metrics.errors import LtrValueError, import_extra
@@ -32,6 +34,8 @@ LABEL_LINE_WIDTH = 22
 NARROW_WIDTH = 22  # a legend with lines up to this width has two columns
 MAX_LONG_LINES, SHORT_WIDTH = 6, 18  # a legend with more lines has shorter names
 LEGEND_LINE_HEIGHT = 0.23  # inches
+MAX_ENDS, END_WIDTH = 8, 18  # lines that are named at their ends, and characters of such a name
+END_HEIGHT = 1.4  # of a name, in units of the font
 
 
 class SeriesStyle(NamedTuple):
@@ -148,6 +152,34 @@ def legend(ax: Any, handles: Sequence[Any], names: Sequence[object]) -> Any:
     return box
 
 
+def label_ends(ax: Any, lines: Sequence[Any], names: Sequence[object]) -> list[Any]:
+    """Name lines to the right of the axes, at the height where each ends, and in its colour.
+
+    Names that would overlap are moved apart by as little as possible. A line without a point has none.
+    """
+    known = [points[np.isfinite(points).all(axis=1)] for points in (line.get_xydata() for line in lines)]
+    drawn = [i for i, points in enumerate(known) if len(points)]
+    lines, names = [lines[i] for i in drawn], [names[i] for i in drawn]
+    points = np.array([known[i][-1] for i in drawn]).reshape(-1, 2)
+    ax.get_xlim(), ax.get_ylim()  # which sets the limits, too
+    heights = ax.transAxes.inverted().transform(ax.transData.transform(points))[:, 1]
+    step = END_HEIGHT * ax.xaxis.label.get_size() / 72 * ax.figure.dpi / ax.get_window_extent().height
+    order = np.argsort(heights, kind="stable")
+    ranks, n = np.arange(len(order)), len(order)
+    free = heights[order] - ranks * step  # must not fall, which the mean of those that would makes even
+    even = [max(min(free[j:k].mean() for k in range(i + 1, n + 1)) for j in range(i + 1)) for i in range(n)]
+    heights[order] = np.clip(even, 0, max(0, 1 - (n - 1) * step)) + ranks * step
+    labels = []
+    for line, text, point, height in zip(lines, distinct_labels(names, END_WIDTH), points, heights, strict=True):
+        color = line.get_color()
+        lead = {"arrowstyle": "-", "color": color, "linewidth": 0.6, "alpha": 0.7, "shrinkA": 0, "shrinkB": 0}
+        at = {"xy": point, "xytext": (1.03, height), "textcoords": "axes fraction", "annotation_clip": False}
+        label = ax.annotate(text, **at, color=color, va="center", weight="bold", arrowprops=lead, **NO_TEX)
+        label.ltr_is_end = True
+        labels.append(label)
+    return labels
+
+
 def legend_height(names: Sequence[object]) -> float:
     """Return the height of a legend in inches."""
     lines = _lines(names)
@@ -226,9 +258,12 @@ def series_of(ax: Any) -> list[tuple[Series, Any]]:
 class Display(ABC):
     """A figure of the numbers that it holds, by default with a legend above."""
 
+    NAMES_ENDS: ClassVar[bool] = False  # whether a few lines are named at their ends, and not in the legend
+
     ax_: Any
     figure_: Any
     legend_: Any
+    labels_: list[Any]
 
     @property
     def size(self) -> tuple[float, float]:
@@ -280,10 +315,19 @@ class Display(ABC):
         named = [(artist, one.label or f"model {i}") for i, (one, artist) in enumerate(drawn, start=1)]
         if len(drawn) == 1 and not drawn[0][0].label:
             named = []
-        handles = [*named, *self._explained(ax)]
+        for label in [one for one in ax.texts if hasattr(one, "ltr_is_end")]:
+            label.remove()
+        at_ends = named if self._names_ends(len(named)) else []
+        self.labels_ = label_ends(ax, *zip(*at_ends, strict=True)) if at_ends else []
+        handles = [*([] if at_ends else named), *self._explained(ax)]
         shows_legend = len(handles) > 1 or bool(self._explained(ax))
+        if ax.get_legend() is not None:
+            ax.get_legend().remove()
         self.legend_ = legend(ax, *zip(*handles, strict=True)) if shows_legend else None
         return self
+
+    def _names_ends(self, n: int) -> bool:
+        return self.NAMES_ENDS and n <= MAX_ENDS
 
     @abstractmethod
     def _draw(self, ax: Any, series: Series, line_kw: dict[str, Any]) -> None:
@@ -303,4 +347,4 @@ class Display(ABC):
 
     def _names(self) -> list[str]:
         """Return the lines of the legend of a new figure."""
-        return [name for name in self._series() if name]
+        return [] if self._names_ends(len(self._series())) else [name for name in self._series() if name]
