@@ -181,7 +181,9 @@ def _weight_of_letor(rows: LetorData, files: Sequence[Path]) -> str | None:
 
 def _refuse_no_weight(weight: FloatArray | None) -> None:
     if weight is not None and not weight.any():
-        raise LtrValueError("All weights are 0, so no query counts. Give some queries a weight, or leave the weights out.")
+        raise LtrValueError(
+            "All weights are 0, so no query counts. Give some queries a weight, or leave the weights out."
+        )
 
 
 def _text(table: Any, name: str) -> AnyArray:
