@@ -69,7 +69,9 @@ def naming_columns(label: str | None, options: Mapping[str, Any]) -> Iterator[No
         yield
     except (LtrValueError, LtrTypeError) as error:
         names = {"y_true": label or "label", **options, "qid": options.get("qid") or "qid"}
-        words = {one: f"column {names[one]!r} ({title})" for one, title in TITLES.items() if isinstance(names.get(one), str)}
+        words = {
+            one: f"column {names[one]!r} ({title})" for one, title in TITLES.items() if isinstance(names.get(one), str)
+        }
         words["y_score"] = "the scores"
         parts = [words.get(part, part) if isinstance(part, Argument) else part for part in error.parts]
         raise type(error)(*parts) from error
@@ -102,7 +104,9 @@ def read_options(data: Any, label: str | None, options: Mapping[str, Any], neede
             weights, code = labels_of(rows, Argument("query_weight"), read["query_weight"])
         except LtrValueError as error:
             remedy = " If rows of a query have different weights, name the column with "
-            raise LtrValueError(*error.parts, remedy, Argument("sample_weight", ...), ", which takes the mean.") from None
+            raise LtrValueError(
+                *error.parts, remedy, Argument("sample_weight", ...), ", which takes the mean."
+            ) from None
         read["query_weight"] = np.array(weights)[code]
     if isinstance(by := given.get("by"), str):
         read["by"] = column_of(data, by, "by")
