@@ -112,6 +112,7 @@ FORM_OF_QRELS = "a line must have the form 'topic iteration docno grade', in UTF
 FORM_OF_RUN = "a line must have the form 'topic Q0 docno rank score tag', in UTF-8 without NUL. Got"
 BAD_QRELS: dict[str, tuple[str | bytes, str]] = {
     "too few fields": ("7 0 A 1\n7 0 A\n", rf"a.qrels:2: {FORM_OF_QRELS} '7 0 A'"),
+    "commas": ("7,0,A,1\n", rf"a.qrels:1: {FORM_OF_QRELS} .*, with 1 fields instead of 4. Separate the fields by spaces"),
     "a run": ("7 Q0 A 1 2.5 tag\n", rf"a.qrels:1: {FORM_OF_QRELS} '7 Q0 A 1 2.5 tag', with 6 fields instead of 4"),
     "a space in an id": ("7 0 A 1\n7 0 annual report.pdf 1\n", rf"a.qrels:2: {FORM_OF_QRELS} .*, with 5 fields"),
     "text": ("\n7 0 A 1\n7 0 B x\n", rf"a.qrels:3: {FORM_OF_QRELS} '7 0 B x'"),
