@@ -520,6 +520,8 @@ def test_text_with_line_breaks_is_read_in_blocks(tmp_path: Path, monkeypatch: py
     parts = list(table_batches(tmp_path / "a.csv", numbers=["label", "s"]))
     assert len(parts) > 10
     assert pd.concat(parts)["qid"].tolist() == list(map(str, range(200)))
+    for end in ("\n", "", "\r\n"):
+        assert len(read_table(write(tmp_path, f'qid,label,t\n1,0,"a"b\n1,1,"c\nd\n"{end}', "b.csv"))) == 2
 
 
 @pytest.mark.parametrize("flags", [("True", "False"), ("true", "false"), ("1", "0")])
