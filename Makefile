@@ -14,7 +14,7 @@ test test-fast test-slow test-all test-spark test-oldest dist: export OMP_NUM_TH
 SPHINX = MPLBACKEND=agg $(BIN)/python -m sphinx -W --keep-going -n -q -j auto
 
 .PHONY: help demo test test-fast test-slow test-all fuzz mutants sanitize conformance coverage test-spark test-oldest
-.PHONY: weekly bench notebooks guard lint format docs linkcheck clean wheel wheels dist
+.PHONY: weekly bench notebooks guard lint format docs linkcheck clean wheel wheels dist release
 
 help:  ## show this
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -92,8 +92,6 @@ wheel: build/made  ## build the sdist, and out of it the wheel for this machine,
 wheels: .venv/dist  ## build the sdist and a wheel for every platform, with zig, and check what is in them
 	rm -rf dist build
 	mkdir build
-	.venv-dist/bin/python -m pip install --quiet --disable-pip-version-check \
-	  "$$(.venv-dist/bin/python -c 'import hatch_build; print(hatch_build.ZIG)')"
 	for target in $$(.venv-dist/bin/python -c 'import hatch_build; print(*hatch_build.TARGETS)'); do \
 	  LTR_METRICS_TARGET=$$target $(BUILD) > build/log.txt 2>&1 || { cat build/log.txt; exit 1; }; \
 	done
@@ -101,6 +99,9 @@ wheels: .venv/dist  ## build the sdist and a wheel for every platform, with zig,
 
 dist: wheel  ## make wheel, install the sdist with NumPy only, and run the fast tests against the installed wheel
 	PYTHON=$(PYTHON) .ci/test_dist $(N)
+
+release:  ## make wheels of the release VERSION=0.1.0rc1 and try them on all Pythons; nothing is published
+	$(PYTHON) .ci/release.py $(VERSION)
 
 bench: .venv/bench  ## measure against the peers; BENCH=--quick takes under a minute
 	$(BIN)/python -m benchmarks $(BENCH)
@@ -122,6 +123,9 @@ lint: .venv/lint  ## ruff, mypy, and the checks of the workflows and of other YA
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.dependabot .github/dependabot.yml
+	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-issue-forms $(filter-out %/config.yml,$(wildcard .github/ISSUE_TEMPLATE/*.yml))
+	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-issue-config .github/ISSUE_TEMPLATE/config.yml
 	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.citation-file-format CITATION.cff
 	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.readthedocs .readthedocs.yaml
 	$(BIN)/zizmor --offline --quiet .github
@@ -157,10 +161,9 @@ CORE := hatch_build.py ltr_metrics/_ranks/core.cpp
 	$(INSTALL) -e '.[lint]'
 	@touch $@
 
-.venv/dist: pyproject.toml | .venv/made
+.venv/dist: .ci/build_tools.txt | .venv/made
 	$(PYTHON) -m venv .venv-dist
-	.venv-dist/bin/python -m pip install --quiet --disable-pip-version-check 'build>=1.2' 'twine>=6.1' 'lief>=0.15' \
-	  'hatchling>=1.27' 'hatch-fancy-pypi-readme>=24.1'  # as pyproject.toml says: the wheel is built without isolation
+	.venv-dist/bin/python -m pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
 
 .venv/spark: pyproject.toml | .venv/test

@@ -15,6 +15,6 @@ for line in [*PROJECT["dependencies"], *(line for extra in EXTRAS for line in PR
     name, parts, oldest = re.fullmatch(r"([\w-]+)(\[[\w,]+\])?>=([\d.]+)", line).groups()
     print(f"{WITHOUT_GRAPHICS_CARDS.get(name, name)}{parts or ''}=={oldest}")
 for line in PROJECT["optional-dependencies"]["test"]:
-    if line.startswith(("pytest>", "pytest-", "hypothesis>", "polars>", "selenium>", "statsmodels>")):
+    if line.startswith(("pytest>", "pytest-", "hypothesis>", "hatchling>", "polars>", "selenium>", "statsmodels>")):
         print(line)
 print("pyparsing<3.3")  # later ones warn of what the oldest Matplotlib calls, and warnings are errors

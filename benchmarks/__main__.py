@@ -14,10 +14,10 @@ import click
 from benchmarks.machine import machine, versions
 from benchmarks.measures import FULL, MEASURES, QUICK, Effort
 from benchmarks.peers import DifferentNumbersError
-from benchmarks.results import Row, as_json, as_table, publish
+from benchmarks.results import Row, as_json, as_tables, publish
 
 
-@click.command(help="Measure ltr_metrics and its peers side by side: a table and results.json.")
+@click.command(help="Measure ltr_metrics and its peers side by side: tables and results.json.")
 @click.option("--quick", is_flag=True, help="Fewer rows and repeats: about two minutes, and only indicative.")
 @click.option("--only", multiple=True, type=click.Choice(list(MEASURES), case_sensitive=False), help="Repeatable.")
 @click.option("--out", type=click.Path(path_type=Path), default="bench_output", show_default=True, help="A folder.")
@@ -29,7 +29,7 @@ def main(quick: bool, only: Sequence[str], out: Path, json_to_readme: bool) -> N
     results = run(QUICK if quick else FULL, [name for name in MEASURES if not only or name in only])
     out.mkdir(parents=True, exist_ok=True)
     (out / "results.json").write_text(as_json(results), encoding="utf-8")
-    click.echo(as_table(results))
+    click.echo(as_tables(results))
 
 
 def run(effort: Effort, names: Sequence[str]) -> dict[str, Any]:

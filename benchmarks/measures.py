@@ -20,14 +20,13 @@ from benchmarks import shapes
 from benchmarks.clock import Call, Pace, bare_sort, side_by_side
 from benchmarks.machine import n_cores
 from benchmarks.peers import CUTOFFS, PEERS
-from benchmarks.results import FIRST_RESULT, Row, quartiles
+from benchmarks.results import ALL_FIVE, EXTREMES, FIRST_RESULT, LIMIT, PEER, SAME_METRICS, Row, quartiles
 from benchmarks.shapes import ROOT, Data, features, mslr
 from benchmarks.shapes import FloatArray as Seconds
 
 FIVE = (*(f"ndcg_{gain}@{k}" for gain in ("exp", "lin") for k in CUTOFFS), "map", "mrr", "err@10")  # "all five"
 ON_REAL_DATA = ("LightGBM", "XGBoost", "CatBoost", "scikit-learn")  # fix the order of ties without document ids
 ROUNDS = 50  # of a training
-PEER, LIMIT = "other / ours", "ours / other"  # how many times as long a peer takes, or ours as its lower limit
 NOTHING, OWN, IDLE = "nothing", "its own", "a feval that does nothing"
 
 
@@ -127,8 +126,8 @@ def against(name: str, measure: str, data: Data, pace: Pace, n_threads: int = 1,
     calls = {"five": evaluation(data, n_threads), "same": peer.ours(data, n_threads), "peer": run}
     times = side_by_side(calls, pace)
     compared = partial(row, measure, peer=f"{name}: {peer.work}", data=data, figure=PEER, threads=n_threads)
-    yield compared("all five", ours=times["five"], other=times["peer"])
-    yield compared("the same metrics", ours=times["same"], other=times["peer"])
+    yield compared(ALL_FIVE, ours=times["five"], other=times["peer"])
+    yield compared(SAME_METRICS, ours=times["same"], other=times["peer"])
     if slow:
         calls = {"ours": first_result(data), "peer": lambda: peer.prepare(data, n_threads)[0]()}
         times = side_by_side(calls, slow)
@@ -280,7 +279,7 @@ def growth(effort: Effort) -> Found:
         slow, fast = (choose(of_shapes, key=lambda one: one[1]) for choose in (max, min))
         ratio = (slow[0] / fast[2], slow[1] / fast[1], slow[2] / fast[0])
         about = "growth", f"a row, slowest shape, {who}", "fastest shape", "all shapes", n_rows, slow, fast
-        yield Row(*about, "slowest / fastest", ratio, unit="s/row")
+        yield Row(*about, EXTREMES, ratio, unit="s/row")
 
 
 def _per_row(data: Data, pace: Pace) -> Row:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,7 +17,15 @@ from benchmarks.shapes import MSLR, ROOT, FloatArray
 RESULTS = ROOT / "benchmarks" / "results.json"
 BEGIN = "<!-- benchmarks: written by python -m benchmarks --json-to-readme -->"
 END = "<!-- /benchmarks -->"
-FIRST_RESULT = "first result from arrays"
+PEER, LIMIT = "other / ours", "ours / other"  # how many times as long a peer takes, or ours as its lower limit
+EXTREMES = "slowest / fastest"
+ALL_FIVE, SAME_METRICS, FIRST_RESULT = "all five", "the same metrics", "first result from arrays"
+RATIOS = {  # the columns of a peer: what is measured, and the number of threads
+    "all five": (ALL_FIVE, 1),
+    "on 2 threads": (ALL_FIVE, 2),
+    "same metrics": (SAME_METRICS, 1),
+    "first result": (FIRST_RESULT, 1),
+}
 UNITS = {"s/row": (1e9, " ns"), "B/row": (1.0, " B"), "x": (1.0, "x")}
 IN_THE_README = {"LightGBM": "long lists", "leaves": "long lists, 31 scores", "short": "short lists"}
 IN_THE_README |= {"MQ2008": "few rows, many ties", "lgb.train": "50 rounds of training"}
@@ -58,10 +66,35 @@ def as_json(results: Results) -> str:
     return "{\n" + ",\n".join([*lines, f'"rows": [\n{rows}\n]']) + "\n}\n"
 
 
-def as_table(results: Results) -> str:
-    """Render every row in Markdown, with notes below the table."""
-    cells = [_cells(Row(**one)) for one in results["rows"]]
-    return "\n\n".join([tabulate(cells, "keys", "pipe", disable_numparse=True), *_notes(results)])
+def as_tables(results: Results) -> str:
+    """Render the peers, the trainings and the lower limits in Markdown, with the medians and notes."""
+    peers: dict[Any, list[Row]] = {}
+    trainings: dict[Any, list[Row]] = {}
+    limits = []
+    for one in (Row(**row) for row in results["rows"]):
+        if one.figure == EXTREMES:  # can be read off the rows of the shapes
+            continue
+        if one.figure != PEER:
+            limits.append(_some_cells(one, "measure", "what", "compared with", "rows", "ours", "other", "value"))
+        elif any(one.what == what for what, _ in RATIOS.values()):
+            peers.setdefault((one.compared_with, one.data, one.rows), []).append(one)
+        else:
+            trainings.setdefault((one.measure, one.what), []).append(one)
+    tables = [
+        [
+            _some_cells(rows[0], "compared with", "data", "rows", "ours", "other")
+            | {name: _value(rows, *column) for name, column in RATIOS.items()}
+            for rows in peers.values()
+        ],
+        [
+            _some_cells(rows[0], "measure", "what", "compared with", "rows", "ours", "other")
+            | {"value": _value(rows, rows[0].what, 1), "on 2 threads": _value(rows, rows[0].what, 2)}
+            for rows in trainings.values()
+        ],
+        limits,
+    ]
+    written = [tabulate(table, "keys", "pipe", disable_numparse=True) for table in tables if table]
+    return "\n\n".join([*written, *_notes(results)])
 
 
 def as_short_table(results: Results) -> str:
@@ -89,22 +122,33 @@ def as_short_table(results: Results) -> str:
     return f"{tabulate(lines, headings, 'pipe', disable_numparse=True)}\n\n{note}"
 
 
+def _value(rows: Sequence[Row], what: str, threads: int) -> str:
+    """Return the first value of one kind, or an empty cell."""
+    found = [one for one in rows if (one.what, one.threads) == (what, threads)]
+    return value_of(found[0]) if found else ""
+
+
+def _some_cells(one: Row, *names: str) -> dict[str, str]:
+    cells = _cells(one)
+    return {name: cells[name] for name in names}
+
+
 def _cells(one: Row) -> dict[str, str]:
     data = one.data.removeprefix(MSLR).lstrip(", ")
-    unit = "x" if "/" in one.figure else one.unit
-    low, value, high = (_shown(part, unit) for part in one.value)
     return {
         "measure": one.measure,
         "what": f"{one.what} ({data})" if data else one.what,
+        "data": data,
         "compared with": one.compared_with,
         "rows": f"{one.rows:,}" if one.rows else "",
-        "threads": str(one.threads or ""),
         "ours": _shown(one.ours[1], one.unit),
         "other": _shown(one.other[1], one.unit) if one.other else "",
-        "figure": one.figure,
-        "value": value,
-        "quartiles": f"{low} to {high}" if one.other else "",
+        "value": value_of(one),
     }
+
+
+def value_of(one: Row) -> str:
+    return _shown(one.value[1], "x" if "/" in one.figure else one.unit)
 
 
 def _shown(value: float, unit: str) -> str:
@@ -141,4 +185,4 @@ def publish() -> None:
         page.write_text(with_block(page, results), encoding="utf-8")
 
 
-PAGES = {ROOT / "README.md": as_short_table, ROOT / "docs" / "benchmarks.md": as_table}
+PAGES = {ROOT / "README.md": as_short_table, ROOT / "docs" / "benchmarks.md": as_tables}

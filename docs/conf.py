@@ -30,7 +30,7 @@ extensions = [
     "offline_math",
     "references",
 ]
-exclude_patterns = ["_build", "gallery", "auto_gallery/*.ipynb"]
+exclude_patterns = ["_build", "gallery", "auto_gallery/**/*.ipynb"]
 smartquotes = False  # a quote may be part of a value, such as "exp"
 templates_path = ["_templates"]
 suppress_warnings = ["config.cache"]  # the gallery's order is a function, which Sphinx cannot cache
@@ -48,7 +48,7 @@ autodoc_mock_imports = ["catboost", "dask", "distributed", "pyspark", "xgboost"]
 autosummary_generate = True
 # A page of a class has the members of its private bases, but not those of these, which have pages or are not ours.
 OTHER_PAGES = (
-    "Metric, RankMetric, GainMetric, BinaryMetric, Method, "
+    "Metric, RankMetric, GainMetric, BinaryMetric, Method, LabelledQueries, "
     "Mapping, BaseEstimator, _MetadataRequester, BaseException, dict, tuple"
 )
 autosummary_context = {
@@ -78,6 +78,9 @@ sphinx_gallery_conf = {
     "examples_dirs": "gallery",
     "gallery_dirs": "auto_gallery",
     "filename_pattern": r"plot_",
+    "nested_sections": False,
+    "subsection_order": [f"gallery/{group}" for group in ("models", "numbers", "clicks")],
+    "within_subsection_order": "FileNameSortKey",
     "write_computation_times": False,
     "show_memory": False,
     "show_signature": False,

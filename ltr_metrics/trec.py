@@ -49,7 +49,7 @@ AT_CUTOFFS = {
 Count = Callable[[Queries, BoolArray], Any]  # a number of each query, from the relevant among the distinct grades
 COUNTS: dict[str, Count] = {
     "num_q": lambda queries, _: np.ones(queries.n_queries),
-    "num_ret": lambda queries, _: queries.n_retrieved,
+    "num_ret": lambda queries, _: queries.n_ranked,
     "num_rel": lambda queries, is_relevant: queries.count_by_query(is_relevant),
     "num_rel_ret": lambda queries, is_relevant: queries.sum_by_query(
         has_flag(queries.grade_index, is_relevant) & np.asarray(queries.retrieved)

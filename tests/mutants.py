@@ -18,10 +18,10 @@ LEFT_OUT = (".*", "_build", "build", "dist", "*_output", "__pycache__")
 MINUTES = 5  # that the tests of a mutant may take
 # fmt: off
 MUTANTS = [  # tests, file, code, and the fault in its place
-    ("metrics/test_metrics.py", "metrics/dcg.py", "queries.n_retrieved < np.array", "queries.n_retrieved <= np.array"),
+    ("metrics/test_metrics.py", "metrics/dcg.py", "queries.n_ranked < np.array", "queries.n_ranked <= np.array"),
     ("metrics/test_metrics.py", "metrics/gains.py", "np.exp2(grades) - 1", "np.exp2(grades)"),
     ("metrics/test_metrics.py", "metrics/counts.py", "queries)) / 2", "queries)) / 3"),
-    ("metrics/test_metrics.py", "metrics/shown.py", "np.minimum(queries.n_retrieved, k)", "queries.n_retrieved"),
+    ("metrics/test_metrics.py", "metrics/shown.py", "np.minimum(queries.n_ranked, k)", "queries.n_ranked"),
     ("metrics/test_metrics.py", "_ranks/core.cpp", "+ total * j * (part.hits - 1.0)", "+ total * (part.hits - 1.0)"),
     ("metrics/test_metrics.py", "_ranks/core.cpp", "(sum + lost) / n;", "(sum + lost) / (n + 1.0);"),
     ("metrics/test_exact.py", "_ranks/core.cpp", "const Doubles<LANES> others = at_least(0.0, run.n - double(h));", "const Doubles<LANES> others = at_least(0.0, run.n - (h - 1.0));"),

@@ -11,10 +11,13 @@ from ltr_metrics.report.plots import style
 
 
 def use_style(_gallery_conf: dict[str, Any], _script: str) -> None:
-    """Set the colours, the grid and the frame before each script; the gallery has reset Matplotlib."""
+    """Set the series, the grid and the frame before each script; the gallery has reset Matplotlib."""
+    series = [style.series_style(i) for i in range(len(style.COLORS))]
     mpl.rcParams.update(
         {
-            "axes.prop_cycle": cycler(color=style.COLORS),
+            "axes.prop_cycle": cycler(
+                **{name: [getattr(one, name) for one in series] for name in style.SeriesStyle._fields}
+            ),
             "axes.spines.top": False,
             "axes.spines.right": False,
             "axes.grid": True,

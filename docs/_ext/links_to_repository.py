@@ -63,7 +63,7 @@ def adapt_links(text: str, folder: str, here: str) -> str:
 def adapt_target(target: str, folder: str, here: str) -> str:
     """Return the target of a link in a file of ``folder`` for the page ``here``."""
     path = posixpath.normpath(posixpath.join(folder, target))
-    path = SITE_PAGES.get(path, re.sub(r"^docs/gallery/(plot_\w+)\.py$", r"docs/auto_gallery/\1.rst", path))
+    path = SITE_PAGES.get(path, re.sub(r"^docs/gallery/(\w+/plot_\w+)\.py$", r"docs/auto_gallery/\1.rst", path))
     if not path.startswith("docs/"):
         return REPOSITORY + path
     return posixpath.relpath(path, posixpath.dirname(here))

@@ -21,7 +21,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
 
 
 def copy_mathjax(app: Sphinx, exception: Exception | None) -> None:
-    """Copy MathJax with its fonts into the site's static files."""
+    """Copy MathJax with its fonts into the site's static files, beside its licence from docs/_static/mathjax."""
     if exception is not None or app.builder.format != "html":
         return
     target = Path(app.outdir, "_static", "mathjax")

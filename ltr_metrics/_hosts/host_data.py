@@ -94,7 +94,7 @@ class ColumnsByData:
             raise LtrTypeError(
                 f"columns must map data sets to their columns: {{{key}: {{'revenue': ...}}}}. Got {given}."
             )
-        self._entries = [(data, named_columns(own, f"columns[{data!r}]")) for data, own in by_data.items()]
+        self._entries = [(data, named_columns(columns, f"columns[{data!r}]")) for data, columns in by_data.items()]
 
     def of(self, data: Any) -> dict[str, Any] | None:
         """Return the columns of a data set, or None if there are none for it."""

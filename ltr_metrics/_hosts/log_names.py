@@ -21,19 +21,19 @@ NAMES: tuple[NameStyle, ...] = get_args(NameStyle)
 def names_in_log(request: Request, names: Names, host: HostOfGain | None = None) -> dict[str, str]:
     """Return the name in the log of a host for each canonical name."""
     if isinstance(names, Mapping):
-        own = _own_names(request, names)
+        given = _given_names(request, names)
     elif not isinstance(names, str):
         raise LtrTypeError(
             f"names must be one of {', '.join(map(repr, NAMES))}, or a mapping of metrics to names of your own. "
             f"Got {names!r}."
         )
     elif require_option("names", names, NAMES) == "asked":
-        own = {}
+        given = {}
     else:
-        own = {str(metric): metric.slug if names == "slug" else str(metric) for metric in request.metrics}
+        given = {str(metric): metric.slug if names == "slug" else str(metric) for metric in request.metrics}
     if host == "xgboost":
-        _refuse_misleading_names([metric for metric in request.metrics if str(metric) not in own], request.typed)
-    logged = request.typed | own
+        _refuse_misleading_names([metric for metric in request.metrics if str(metric) not in given], request.typed)
+    logged = request.typed | given
     for canonical, name in logged.items():
         if not name.isprintable():  # CatBoost writes lines and columns of text
             raise LtrValueError(
@@ -115,9 +115,9 @@ def refuse_names_in_use(logged: Mapping[str, str], in_use: Iterable[str], data: 
         )
 
 
-def _own_names(request: Request, names: Mapping[Any, str]) -> dict[str, str]:
-    """Return the names of a user's own by canonical name."""
-    own: dict[str, str] = {}
+def _given_names(request: Request, names: Mapping[Any, str]) -> dict[str, str]:
+    """Return the names that a user gives by canonical name."""
+    given: dict[str, str] = {}
     metrics = ByMetric(request.typed, request.asked)
     for key, name in names.items():
         canonical = metrics.canonical(key)
@@ -129,5 +129,5 @@ def _own_names(request: Request, names: Mapping[Any, str]) -> dict[str, str]:
             )
         if not isinstance(name, str) or not name.strip():
             raise LtrTypeError(f"names must map metrics to text that is not empty. Got {name!r} for {name_of(key)!r}.")
-        own[canonical] = name
-    return own
+        given[canonical] = name
+    return given

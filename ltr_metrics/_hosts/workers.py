@@ -78,8 +78,8 @@ def mean_over_workers(
     except Exception as caught:  # of any kind: the other workers wait
         error = caught
     order = crc32(",".join(names).encode())
-    own = [error is not None, part.is_new, order, *_sums(result, len(names))]
-    messages = _gather(workers, np.array(own, dtype=np.float64))
+    numbers = [error is not None, part.is_new, order, *_sums(result, len(names))]
+    messages = _gather(workers, np.array(numbers, dtype=np.float64))
     _raise_on_all(workers, messages[:, 0] > 0, error)
     if np.ptp(messages[:, 2]):
         here = ", ".join(names)

@@ -25,7 +25,7 @@ def ideal_sums(
 
     Parameters
     ----------
-    queries : Queries
+    queries : LabelledQueries
         The labels of all queries.
     by_grade : ndarray of float64 of shape (n_grades,)
         A value for each distinct grade, such as its gain.

@@ -105,7 +105,7 @@ class Layout(NamedTuple):
 @cached
 def _layout(queries: LabelledQueries, of_ranked: bool) -> Layout:
     """Return the layout of the documents that have a rank, or of all of them."""
-    rows, sizes = (queries.ranked_rows, queries.n_retrieved) if of_ranked else (queries.order, queries.sizes)
+    rows, sizes = (queries.ranked_rows, queries.n_ranked) if of_ranked else (queries.order, queries.sizes)
     start, window_of = np.append(0, sizes.cumsum()), np.arange(queries.n_queries) // _window(queries.n_queries)
     rows = None if rows is None else np.ascontiguousarray(rows, dtype=np.int64)
     return Layout(start, rows, np.lexsort((sizes, window_of)))
@@ -264,7 +264,7 @@ class RankedDocuments(NamedTuple):
 
 def rank(queries: LabelledQueries, scores: AnyArray, ties: TiePolicy, n_threads: int = 1) -> RankedDocuments:
     """Rank the documents of all queries; refuse a score that is NaN."""
-    documents, n = _documents(queries, ties), int(queries.n_retrieved.sum())
+    documents, n = _documents(queries, ties), int(queries.n_ranked.sum())
     ranked = RankedDocuments(np.empty(n, np.int64), np.empty(n, np.int32), np.zeros(n, np.bool_))
     scores, out = np.ascontiguousarray(scores, dtype=np.float64), map(_address, ranked)
     failure = _core.rank(documents.address, _address(scores), *documents.all_queries, *out, documents.window, n_threads)

@@ -91,15 +91,11 @@ class Ranking(Cache):
     def __init__(self, queries: LabelledQueries, scores: AnyArray, ties: TiePolicy, n_threads: int = 1) -> None:
         ranked = native.rank(queries, scores, ties, n_threads)
         self.queries = queries
-        self.n_ranked: IntArray = queries.n_retrieved
+        self.n_ranked: IntArray = queries.n_ranked
         self.rows, self.grades = ranked.rows, ranked.grades
         self.starts: IntArray = queries.ranked_ends - self.n_ranked
-        self._scores_of_rows, self._policy = scores, ties
+        self._scores_of_rows = scores
         self._is_tied_with_next = ranked.is_tied_with_next
-
-    def sums(self, declaration: native.Declaration) -> FloatArray:
-        """Return what a metric declares, (cutoffs x queries), added up by the compiled core."""
-        return native.sums(self.queries, self._scores_of_rows, self._policy, declaration)
 
     @cached_property
     def query(self) -> IntArray:

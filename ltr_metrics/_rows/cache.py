@@ -17,11 +17,16 @@ class Cache:
     with parameters, and `once` for what a metric says of the object.
     """
 
+    @cached_property
+    def known(self) -> dict[Any, Any]:
+        """The results with parameters, by the function and its arguments."""
+        return {}
+
     def __getstate__(self) -> dict[str, Any]:
         return {
             name: value
             for name, value in self.__dict__.items()
-            if name != "_cache" and not isinstance(getattr(type(self), name, None), cached_property)
+            if not isinstance(getattr(type(self), name, None), cached_property)
         }
 
 
@@ -30,10 +35,10 @@ def cached(function: F) -> F:
 
     @wraps(function)
     def look_up(owner: Cache, *arguments: Any) -> Any:
-        values, key = owner.__dict__.setdefault("_cache", {}), (function, *arguments)
-        if key not in values:
-            values[key] = function(owner, *arguments)
-        return values[key]
+        key = (function, *arguments)
+        if key not in owner.known:
+            owner.known[key] = function(owner, *arguments)
+        return owner.known[key]
 
     return cast("F", look_up)
 
@@ -43,11 +48,10 @@ def cached_newest(function: F) -> F:
 
     @wraps(function)
     def look_up(owner: Cache, thing: Any) -> Any:
-        values = owner.__dict__.setdefault("_cache", {})
-        newest, value = values.get(function, (None, None))
+        newest, value = owner.known.get(function, (None, None))
         if newest is not thing:
             value = function(owner, thing)
-            values[function] = thing, value
+            owner.known[function] = thing, value
         return value
 
     return cast("F", look_up)
@@ -55,9 +59,8 @@ def cached_newest(function: F) -> F:
 
 def once(method: Callable[..., T], owner: Cache, *arguments: Any) -> T:
     """Return what a metric's method says of an owner, computed once for all metrics that differ only in the cutoff."""
-    values = owner.__dict__.setdefault("_cache", {})
     key = (method.__func__, method.__self__.family, *arguments)  # type: ignore[attr-defined]
-    if key not in values:
-        values[key] = method(owner, *arguments)
-    result: T = values[key]
+    if key not in owner.known:
+        owner.known[key] = method(owner, *arguments)
+    result: T = owner.known[key]
     return result

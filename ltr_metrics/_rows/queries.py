@@ -62,7 +62,48 @@ def has_flag(grade_index: AnyArray, flags: BoolArray) -> BoolArray:
 
 
 class LabelledQueries(GroupedRows):
-    """The label side of an evaluation; see `ltr_metrics.Queries` for the parameters."""
+    """The labels of many queries, which the methods of a metric get: the base of `ltr_metrics.Queries`.
+
+    You never create one: `ltr_metrics.Queries` has the same parameters, and evaluates scores as well.
+    Use it for annotations in a metric of your own.
+
+    Attributes
+    ----------
+    grades : ndarray of float64 of shape (n_grades,)
+        The distinct grades, ascending.
+    grade_index : ndarray of int of shape (n_rows,)
+        Position of each row's grade among them, from 1; 0 means "no document".
+    qid : ndarray
+        Id of each query, in order of first appearance.
+    sizes, n_documents : ndarray of int of shape (n_queries,)
+        Rows of each query, and its documents: those that ``unjudged="drop"`` has not removed.
+    n_rows, n_queries : int
+        Number of rows, and of queries.
+    columns : dict
+        The further columns as they were passed; `column` has one of them as checked numbers.
+
+    See Also
+    --------
+    ltr_metrics.RankMetric : The base class of metrics, whose methods get the labels of all queries.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> import ltr_metrics as ltr
+    >>> import numpy as np
+    >>> from ltr_metrics.metrics import LabelledQueries
+    >>> @dataclass(frozen=True, kw_only=True)
+    ... class GradeMean(ltr.RankMetric):
+    ...     NAME = "grade_mean"
+    ...
+    ...     def by_grade(self, queries: LabelledQueries) -> np.ndarray:
+    ...         return queries.grades
+    ...
+    ...     def divisor(self, queries: LabelledQueries, k: int | None) -> np.ndarray:
+    ...         return queries.n_ranked if k is None else np.minimum(queries.n_ranked, k)
+    >>> ltr.evaluate([1, 0, 4], [3, 2, 1], group=[3], metrics=[GradeMean(k=2)])["grade_mean@2"]
+    0.5
+    """
 
     def __init__(
         self,
@@ -122,7 +163,7 @@ class LabelledQueries(GroupedRows):
     # -- ranked documents ------------------------------------------------------------------------
 
     @cached_property
-    def n_retrieved(self) -> IntArray:
+    def n_ranked(self) -> IntArray:
         """Number of documents of each query that have a rank."""
         return self.sizes if self.retrieved is None else np.asarray(self.sum_by_query(self.retrieved))
 
@@ -137,7 +178,7 @@ class LabelledQueries(GroupedRows):
     @cached_property
     def ranked_ends(self) -> IntArray:
         """Offset in `ranked_rows` at which the documents of each query end."""
-        return self.n_retrieved.cumsum()
+        return self.n_ranked.cumsum()
 
     @cached_property
     def docid_descending(self) -> IntArray:
@@ -175,9 +216,9 @@ class LabelledQueries(GroupedRows):
         return np.asarray(np.maximum.reduceat(values if self.order is None else values[self.order], self.starts))
 
     def first_of(self, flags: BoolArray) -> str:
-        """Return the lowest grade that has a flag and its first row, in words such as '5 at row 2 (query 1)'."""
+        """Return the lowest grade that has a flag and its first row: '5, first at row 2 (query 1)'."""
         index = int(flags.argmax())
-        return f"{self.grades[index]:g} at {self.where(int(np.flatnonzero(self.grade_index == index + 1)[0]))}"
+        return f"{self.grades[index]:g}, first at {self.where(int(np.flatnonzero(self.grade_index == index + 1)[0]))}"
 
     # -- scores of these rows --------------------------------------------------------------------
 

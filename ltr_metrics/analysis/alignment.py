@@ -202,9 +202,9 @@ def align(runs: Runs, which: QueriesOfComparison) -> Aligned:
             ordered = _aligned(f"The result of {name!r}", run, reference, runs)
             if reference.fingerprint is None:  # as results from a search; the first run that has one replaces it
                 reference = reference.with_fields(fingerprint=ordered.fingerprint)
-            own = {field: getattr(ordered, field) for field in ("cluster", "counted_as_one", "skill_scale")}
+            fields = {field: getattr(ordered, field) for field in ("cluster", "counted_as_one", "skill_scale")}
             values = {metric: ordered.per_query[metric] for metric in runs.metrics}
-            aligned[name].append(reference.with_fields(**own).with_values(values))
+            aligned[name].append(reference.with_fields(**fields).with_values(values))
     evaluations = {name: _mean_of_seeds(of_model) for name, of_model in aligned.items()}
     seeds = {
         name: {metric: np.array([run.mean[metric] for run in of_model]) for metric in runs.metrics}
@@ -307,12 +307,12 @@ def _positions(who: str, run: Evaluation, reference: Evaluation) -> IntArray:
     missing = [reference.json_qid[at] for text, at in expected.items() if text not in positions]
     extra = [run.json_qid[at] for text, at in positions.items() if text not in expected]
     if missing or extra:
-        parts = [f"lacks {_some(missing)}"] * bool(missing) + [f"has {_some(extra)} in addition"] * bool(extra)
+        faults = [f"lacks {_some(missing)}"] * bool(missing) + [f"has {_some(extra)} in addition"] * bool(extra)
         common = ", or compare those that all have: ", Argument("queries", "common")
         same = " Evaluate all models on the same queries", *(() if len(missing) == len(expected) else common), "."
         hint = spelling_hint(extra, missing)
         raise LtrValueError(
-            f"{who} has different queries from the other models: of {reference.n_queries:,} it {' and '.join(parts)}.",
+            f"{who} has different queries from the other models: of {reference.n_queries:,} it {' and '.join(faults)}.",
             *((hint,) if hint else same),
         )
     return np.array([positions[text] for text in expected], dtype=np.intp)

@@ -7,9 +7,11 @@ import itertools
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ltr_metrics._rows.json_values import DataFrame, to_dataframe
+from ltr_metrics._rows.queries import LabelledQueries
+from ltr_metrics._rows.signatures import DataOptions, with_options_of
 from ltr_metrics._rows.words import ConventionName, NoRelevant, TiePolicy
 from ltr_metrics.analysis.audit import has_ties
 from ltr_metrics.errors import Argument, LtrValueError, one_line
@@ -20,6 +22,9 @@ from ltr_metrics.metrics.base import Metric, spell
 from ltr_metrics.metrics.conventions import Convention
 from ltr_metrics.metrics.names import require_one_metric
 from ltr_metrics.metrics.requests import OneMetric, Policy, Request, name_of, resolve
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack  # of typing from Python 3.11 on
 
 
 @dataclass(frozen=True, repr=False)
@@ -131,8 +136,8 @@ class Explanation(Tabular):
             The fields by name, with the difference.
         """
         fields = {name: [_plain(value) for value in values] for name, values in self.fields.items()}
-        own = {"difference": self.difference, "fields": fields}
-        return super().to_dict() | own | {"sentence": self.sentence, "skill_sentence": self.skill_sentence}
+        further = {"difference": self.difference, "fields": fields}
+        return super().to_dict() | further | {"sentence": self.sentence, "skill_sentence": self.skill_sentence}
 
     def printed(self) -> list[TableOrText]:
         """Return the sentence, a small table, and what is left after the correction for chance."""
@@ -156,6 +161,7 @@ class Explanation(Tabular):
         ]
 
 
+@with_options_of(LabelledQueries)
 def explain_difference(
     y_true: Any,
     y_score: Any,
@@ -165,7 +171,7 @@ def explain_difference(
     b: ConventionName | Convention,
     ties: TiePolicy | None = None,
     no_relevant: NoRelevant | float | None = None,
-    **data: Any,
+    **data: Unpack[DataOptions],
 ) -> Explanation:
     """Attribute the difference between a metric's values under two conventions to their fields.
 
@@ -298,15 +304,15 @@ class Reading(NamedTuple):
     @property
     def choices(self) -> dict[str, Any]:
         """Everything that the value depends on: the metric's parameters and the policy."""
-        own = {field.name: getattr(self.metric, field.name) for field in dataclasses.fields(self.metric)}
+        of_metric = {field.name: getattr(self.metric, field.name) for field in dataclasses.fields(self.metric)}
         policy = self._asdict()
-        return own | {name: policy[name] for name in ("ties", "no_relevant", "weighs_undefined_as_one")}
+        return of_metric | {name: policy[name] for name in ("ties", "no_relevant", "weighs_undefined_as_one")}
 
     def switched(self, choices: Mapping[str, Any]) -> Reading:
         """Return the reading with some other choices."""
-        own = {name: value for name, value in choices.items() if name in self._fields}
-        of_metric = {name: value for name, value in choices.items() if name not in own}
-        return self._replace(metric=dataclasses.replace(self.metric, **of_metric), **own)
+        of_policy = {name: value for name, value in choices.items() if name in self._fields}
+        of_metric = {name: value for name, value in choices.items() if name not in of_policy}
+        return self._replace(metric=dataclasses.replace(self.metric, **of_metric), **of_policy)
 
 
 def means_of(queries: Queries, scores: Any, readings: Iterable[Reading]) -> dict[Reading, float]:

@@ -8,22 +8,26 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from typing import Any, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 import numpy as np
 
 from ltr_metrics._rows.cache import once
 from ltr_metrics._rows.json_values import DataFrame, to_dataframe
+from ltr_metrics._rows.queries import LabelledQueries
+from ltr_metrics._rows.signatures import DataOptions, with_options_of
 from ltr_metrics._rows.words import TiePolicy
 from ltr_metrics.analysis.audit import has_ties
 from ltr_metrics.analysis.explain import Reading, format_choice, means_of, skill_of_reading
 from ltr_metrics.errors import Argument, LtrError, LtrValueError, LtrWarning, naming
 from ltr_metrics.evaluation.evaluate import Queries, queries_from
 from ltr_metrics.evaluation.tables import Table, TableOrText, Tabular
-from ltr_metrics.metrics.base import is_number
 from ltr_metrics.metrics.conventions import CONVENTIONS, Convention
 from ltr_metrics.metrics.names import require_one_metric
 from ltr_metrics.metrics.requests import OneMetric, name_of, resolve
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack  # of typing from Python 3.11 on
 
 NO_RELEVANT = ("skip", "drop", 0.0, 0.5, 1.0)
 MOST_LIMITS = 10  # distinct grades that are tried as the lowest relevant grade
@@ -191,8 +195,14 @@ class Identification(Tabular):
         return [self.sentence, table, *filter(None, [self.skill_sentence]), *notes]
 
 
+@with_options_of(LabelledQueries)
 def identify_convention(
-    y_true: Any, y_score: Any, *, metric: OneMetric, value: float | str, tolerance: float | None = None, **data: Any
+    y_true: Any,
+    y_score: Any,
+    *,
+    metric: OneMetric,
+    value: float | str,
+    **data: Unpack[DataOptions],
 ) -> Identification:
     """Find the conventions under which a metric has a value that another tool printed.
 
@@ -214,11 +224,9 @@ def identify_convention(
         One metric. Each convention completes a name. For a metric object only the choices that are
         changed differ from it.
     value : float or str
-        The value that the other tool gave. Text keeps zeros at the end, as in ``"0.4110"``.
-    tolerance : float, optional
-        The largest distance of a match. The default is half a unit of the last digit of ``value``.
-        For a float32 value with more digits than float32 has, such as TorchMetrics', it is 1e-6
-        times the value.
+        The value that the other tool gave. Text keeps zeros at the end, as in ``"0.4110"``. A match
+        is at most half a unit of the last digit away, or 1e-6 times the value if it is a float32 with
+        more digits than float32 has, such as TorchMetrics'.
     **data
         ``qid`` or ``group``, and the other options of `ltr_metrics.Queries`. Conventions that break
         ties by document need ``docid`` if scores are tied.
@@ -250,7 +258,7 @@ def identify_convention(
     """
     queries = queries_from(y_true, data, "identify_convention")
     require_one_metric(metric)
-    number, tolerance = _value_and_tolerance(value, tolerance)
+    number, tolerance = _value_and_tolerance(value)
     ties = _ties_to_try(queries, y_score)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LtrWarning)  # about readings that the user has not chosen
@@ -305,8 +313,8 @@ def _listed(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
-def _value_and_tolerance(value: float | str, tolerance: float | None) -> tuple[float, float]:
-    """Return the value as a number, and half a unit of its last digit unless a tolerance is given."""
+def _value_and_tolerance(value: float | str) -> tuple[float, float]:
+    """Return the value as a number, and half a unit of its last digit."""
     text = value.strip() if isinstance(value, str) else repr(value.item() if hasattr(value, "item") else value)
     try:
         number, digits = float(text), Decimal(text).as_tuple()
@@ -315,13 +323,9 @@ def _value_and_tolerance(value: float | str, tolerance: float | None) -> tuple[f
         number = math.nan
     if isinstance(value, bool) or not math.isfinite(number):
         raise LtrValueError(Argument("value"), f" must be a finite number, such as 0.4117. Got {value!r}.")
-    if tolerance is None and len(digits.digits) > FLOAT32_DIGITS and number == np.float32(number):
+    if len(digits.digits) > FLOAT32_DIGITS and number == np.float32(number):
         return number, abs(number) * float(np.finfo(np.float32).resolution) + ROUNDING
-    if tolerance is None:
-        return number, 0.5 * last_digit + ROUNDING
-    if not is_number(tolerance) or tolerance < 0:
-        raise LtrValueError(f"tolerance must be a finite number of at least 0. Got {tolerance!r}.")
-    return number, float(tolerance)
+    return number, 0.5 * last_digit + ROUNDING
 
 
 class Origin(NamedTuple):

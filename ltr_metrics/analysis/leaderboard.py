@@ -15,10 +15,9 @@ from ltr_metrics.analysis.inference import Sample
 from ltr_metrics.analysis.settings import INTERVALS, Settings, intervals_of
 from ltr_metrics.errors import LtrKeyError
 from ltr_metrics.evaluation.by_metric import ByMetric
-from ltr_metrics.evaluation.change import gain_of
+from ltr_metrics.evaluation.differences import difference_of, gain_of
 from ltr_metrics.evaluation.ranges import ends_within, range_of
 from ltr_metrics.evaluation.result import Evaluation
-from ltr_metrics.evaluation.rounding import difference_of
 from ltr_metrics.evaluation.tables import Record, Table, TableOrText, Tabular
 from ltr_metrics.metrics.base import Metric
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -21,10 +21,14 @@ from ltr_metrics._rows.checks import (
 )
 from ltr_metrics._rows.json_values import DataFrame, to_dataframe
 from ltr_metrics._rows.queries import LabelledQueries
+from ltr_metrics._rows.signatures import DataOptions, with_options_of
 from ltr_metrics.evaluation.evaluate import queries_from
 from ltr_metrics.evaluation.means import mean
 from ltr_metrics.evaluation.tables import Table, Tabular
 from ltr_metrics.metrics.relevance import BinaryMetric
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack  # of typing from Python 3.11 on
 
 MEASURES = ("overlap", "changed", "reordered", "rbo")
 PER_QUERY = (*MEASURES, "tied", "tied_at_cutoff")
@@ -203,7 +207,8 @@ class Churn(Tabular):
         return [Table.of(columns, rows, foot=foot if self.n_tied_queries else "")]
 
 
-def churn(a: Any, b: Any, *, k: int = 10, p: float = 0.9, **data: Any) -> Churn:
+@with_options_of(LabelledQueries)
+def churn(a: Any, b: Any, *, k: int = 10, p: float = 0.9, **data: Unpack[DataOptions]) -> Churn:
     r"""Compare the rankings that two score vectors give each query's documents.
 
     Equal scores are ranked in input order. `Churn.n_tied_at_cutoff` counts the queries in which
@@ -432,8 +437,9 @@ class _RelevantDocuments(BinaryMetric):
     NAME = "rank_changes"
 
 
+@with_options_of(LabelledQueries)
 def rank_changes(
-    y_true: Any, a: Any, b: Any, *, rel: float | str | None = None, k: int = 10, **data: Any
+    y_true: Any, a: Any, b: Any, *, rel: float | str | None = None, k: int = 10, **data: Unpack[DataOptions]
 ) -> RankChanges:
     """Compare the ranks of each relevant document in the rankings by two score vectors.
 

@@ -11,9 +11,9 @@ from ltr_metrics._rows.checks import BoolArray, FloatArray
 from ltr_metrics.analysis.inference import Sample, columns_at_once
 from ltr_metrics.analysis.settings import IntervalSettings, intervals_of
 from ltr_metrics.errors import naming
+from ltr_metrics.evaluation.differences import difference_of
 from ltr_metrics.evaluation.means import mean
 from ltr_metrics.evaluation.result import Evaluation
-from ltr_metrics.evaluation.rounding import difference_of
 from ltr_metrics.evaluation.skill import skill_of
 from ltr_metrics.evaluation.tables import Table, TableOrText
 

@@ -22,26 +22,24 @@ from typing import Any
 
 import numpy as np
 
-from ltr_metrics._ranks.native import Declaration
+from ltr_metrics._ranks.native import Declaration, sums
 from ltr_metrics._ranks.ranking import Ranking
 from ltr_metrics._rows.checks import AnyArray, BoolArray, FloatArray, IntArray
 from ltr_metrics._rows.queries import LabelledQueries
 from ltr_metrics.errors import LtrError, LtrValueError, one_line
-from ltr_metrics.metrics.base import Metric, RankMetric, is_own
+from ltr_metrics.metrics.base import Metric, RankMetric, is_of_user
 from ltr_metrics.metrics.own import FunctionMetric, all_orders, refuse_too_many_orders, values_of_orders
 from ltr_metrics.metrics.relevance import BinaryMetric
 
 
 def is_function_of_user(metric: Metric) -> bool:
     """Whether a function of the user's computes the values, of which nothing is known."""
-    if isinstance(metric, RankMetric) and metric.is_declared:
-        return False
-    return isinstance(metric, FunctionMetric) or is_own(_defining_class(metric))
+    return isinstance(metric, FunctionMetric) or is_of_user(_defining_class(metric))
 
 
 def _defining_class(metric: Metric) -> type[Metric]:
     """Return the class whose function computes the values of a metric that declares nothing."""
-    return next(cls for cls in type(metric).__mro__ if {"values", "sums"} & vars(cls).keys())
+    return next(cls for cls in type(metric).__mro__ if "values" in vars(cls))
 
 
 # -- metrics of known kinds -------------------------------------------------------------------------------------------
@@ -82,7 +80,7 @@ def _falls(declaration: Declaration) -> bool:
 
 def best_sums(metric: RankMetric, declaration: Declaration, queries: LabelledQueries) -> FloatArray:
     """Return the best values of sums of gains, (cutoffs x queries): if both factors are sorted (rearrangement)."""
-    n = queries.n_retrieved
+    n = queries.n_ranked
     query, rank = np.repeat(np.arange(len(n)), n), np.arange(n.sum()) - np.repeat(queries.ranked_ends - n, n)
     rows = np.arange(queries.n_rows) if queries.ranked_rows is None else queries.ranked_rows
     value = _values_of_rows(declaration, queries)[rows]
@@ -140,7 +138,7 @@ def _values_by_query(metric: Metric, queries: LabelledQueries) -> Iterable[Any]:
     """Return the values of all orders of each query's documents."""
     if isinstance(metric, FunctionMetric):
         return values_of_orders(metric, queries)
-    n, rows = queries.n_retrieved, np.arange(queries.n_rows) if queries.ranked_rows is None else queries.ranked_rows
+    n, rows = queries.n_ranked, np.arange(queries.n_rows) if queries.ranked_rows is None else queries.ranked_rows
     kind = _kinds(metric, queries)[rows]
     rows_by_kind: list[IntArray] = []
     orders: list[Iterator[list[int]]] = []
@@ -157,14 +155,16 @@ def _values_by_query(metric: Metric, queries: LabelledQueries) -> Iterable[Any]:
         _write_next(orders, rows_by_kind, scores, is_new)
         if not is_new.any():
             return values
-        value = _values(metric, _OrdersOnly(queries, scores, "stable"))
+        value = _values(metric, queries, scores)
         for query in np.flatnonzero(is_new).tolist():
             values[query].append(float(value[query]))
 
 
-def _values(metric: Metric, ranking: Ranking) -> FloatArray:
+def _values(metric: Metric, queries: LabelledQueries, scores: FloatArray) -> FloatArray:
+    if isinstance(metric, RankMetric):
+        return np.asarray(sums(queries, scores, "stable", metric.declaration(queries, (metric.k,)))[0])
     try:
-        return np.broadcast_to(metric.values(ranking), len(ranking.n_ranked))
+        return np.broadcast_to(metric.values(_OrdersOnly(queries, scores, "stable")), queries.n_queries)
     except LtrError:
         raise
     except Exception as error:
@@ -182,7 +182,7 @@ def _write_next(orders: list[Iterator[list[int]]], rows: list[IntArray], scores:
 
 def _kinds(metric: Metric, queries: LabelledQueries) -> IntArray:
     """Return a number for each row; rows with the same one are interchangeable."""
-    if isinstance(metric, RankMetric) and metric.is_declared:
+    if isinstance(metric, RankMetric):
         declaration = metric.declaration(queries, (metric.k,))
         return np.asarray(np.unique(_values_of_rows(declaration, queries), return_inverse=True)[1])
     return np.arange(queries.n_rows)

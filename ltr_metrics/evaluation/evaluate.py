@@ -16,17 +16,17 @@ from ltr_metrics._rows.cache import cached_newest, once
 from ltr_metrics._rows.checks import AnyArray, BoolArray, FloatArray
 from ltr_metrics._rows.positions import Positions
 from ltr_metrics._rows.queries import LabelledQueries
+from ltr_metrics._rows.signatures import DataOptions
 from ltr_metrics._rows.words import ConventionName, NoRelevant, TiePolicy, Unjudged
 from ltr_metrics.errors import Argument, LtrTypeError, LtrValueError, did_you_mean, naming
 from ltr_metrics.evaluation.by_metric import ByMetric
 from ltr_metrics.evaluation.columns import column_of, columns_by_key, naming_columns, read_options, refuse_mixture
-from ltr_metrics.evaluation.families import Families, families_for
 from ltr_metrics.evaluation.fingerprint import Fingerprint
 from ltr_metrics.evaluation.means import means
 from ltr_metrics.evaluation.result import Evaluation, weights_above_0
 from ltr_metrics.evaluation.skill import SkillScale
 from ltr_metrics.metrics.conventions import Convention
-from ltr_metrics.metrics.requests import Metrics, Request, resolve_once
+from ltr_metrics.metrics.requests import Functions, Metrics, Request, families_for, resolve_once
 
 SeveralScores = list[str] | tuple[str, ...] | Mapping[str, str]  # columns of scores, or by a name for each
 
@@ -187,28 +187,15 @@ class Queries(LabelledQueries):
 
 
 if TYPE_CHECKING:
-    from typing import TypedDict
-
     from typing_extensions import Unpack  # of typing from Python 3.11 on
 
-    class Options(TypedDict, total=False):
+    class Options(DataOptions, total=False):
         """The options that `evaluate` has for arrays and for the columns of a table."""
 
-        qid: Any
-        group: Any
         metrics: Metrics | None
         ties: TiePolicy | None
         no_relevant: NoRelevant | float | None
         convention: ConventionName | Convention | None
-        query_weight: Any
-        sample_weight: Any
-        docid: Any
-        retrieved: Any
-        judged: Any
-        unjudged: Unjudged | None
-        columns: Any
-        by: Any
-        cluster: Any
         skill: bool
         n_threads: int | None
 
@@ -421,13 +408,13 @@ class AuditedQueries(Queries):
 
 
 def queries_from(
-    y_true: Any, options: dict[str, Any], function: str, own: Sequence[str] = (), kind: type[Queries] = Queries
+    y_true: Any, options: Mapping[str, Any], function: str, further: Sequence[str] = (), kind: type[Queries] = Queries
 ) -> Queries:
-    """Return `Queries` with the options that another function accepts in addition to its own, or those passed."""
+    """Return `Queries` with the options that another function has besides its ``further`` ones, or those passed."""
     known = list(inspect.signature(LabelledQueries.__init__).parameters)[2:]
     for name in options.keys() - set(known):
         raise LtrTypeError(
-            f"{function} has no option {name!r}.{did_you_mean(name, [*own, *known])} "
+            f"{function} has no option {name!r}.{did_you_mean(name, [*further, *known])} "
             f"Its options for the data are {', '.join(known)}."
         )
     if isinstance(y_true, Queries):
@@ -444,7 +431,7 @@ def queries_from(
 
 
 @cached_newest
-def _same_for_all_scores(queries: LabelledQueries, request: Request) -> tuple[Families, dict[str, Any]]:
+def _same_for_all_scores(queries: LabelledQueries, request: Request) -> tuple[tuple[Any, Functions], dict[str, Any]]:
     """Have each metric check the labels; return the families to compute, and fields that all evaluations share."""
     for metric in request.metrics:  # a check is made once for a family
         try:
@@ -482,11 +469,11 @@ def _refuse_infinite(queries: LabelledQueries, names: Sequence[str], matrix: Flo
 
 def _weights(queries: LabelledQueries, request: Request) -> FloatArray | None:
     """Return the weight of each query in the means: the user's, times the number of units that a mean is over."""
-    own = request.metrics[0].query_weight(queries)  # all metrics of a request have the same
-    if own is None or queries.weight is None:
-        return queries.weight if own is None else own
+    n_units = request.metrics[0].query_weight(queries)  # all metrics of a request have the same
+    if n_units is None or queries.weight is None:
+        return queries.weight if n_units is None else n_units
     with np.errstate(over="ignore"):
-        weight: FloatArray = own * queries.weight
+        weight: FloatArray = n_units * queries.weight
     if not np.isfinite(weight).all():
         query = queries.qid[int(np.isinf(weight).argmax())]
         raise LtrValueError(
@@ -497,16 +484,16 @@ def _weights(queries: LabelledQueries, request: Request) -> FloatArray | None:
 
 
 def _values(
-    queries: LabelledQueries, scores: AnyArray, request: Request, families: Families, n_threads: int
+    queries: LabelledQueries, scores: AnyArray, request: Request, families: tuple[Any, Functions], n_threads: int
 ) -> FloatArray:
     """Return one value per query for each metric, (metrics x queries), NaN if undefined."""
     values = np.empty((len(request.metrics), queries.n_queries))
-    declared, own = families
+    declared, functions = families
     if len(declared):
         native.evaluate(queries, scores, request.policy.ties, declared, values, n_threads=n_threads)
-    if own:
+    if functions:
         ranking = Ranking(queries, scores, request.policy.ties, n_threads)
-        for (metric,), _, (position,) in own:  # a family of one
+        for position, metric in functions:
             values[position] = metric.values(ranking)
     return values
 

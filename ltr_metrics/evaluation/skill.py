@@ -28,12 +28,11 @@ from ltr_metrics.evaluation.best_order import (
     merits_of_grades,
     over_all_orders,
 )
-from ltr_metrics.evaluation.families import families_for
+from ltr_metrics.evaluation.differences import SAME, difference_of
 from ltr_metrics.evaluation.means import mean, means
-from ltr_metrics.evaluation.rounding import SAME, difference_of
-from ltr_metrics.metrics.base import Metric, RankMetric
+from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.order import PairAccuracy
-from ltr_metrics.metrics.requests import Family, Request, families_of
+from ltr_metrics.metrics.requests import Family, Request, families_for, families_of
 
 CHANCE, IDEAL = "chance:", "ideal:"  # what precedes the names of metrics in tables of values per query
 LITTLE = 0.1  # of the larger of chance and ideal: with less between them, a value says little
@@ -149,12 +148,11 @@ def _scale_of(queries: LabelledQueries, request: Request) -> ScaleValues:
     chance, ideal = ends = np.empty((2, len(metrics), queries.n_queries))
     reasons: dict[int, str] = {}
     _write_ends_of_sums(queries, metrics, chance, ideal, reasons)
-    for family in families_of(metrics)[1]:
-        for metric, position in zip(family.metrics, family.positions, strict=True):
-            try:
-                chance[position], ideal[position] = _ends_of_function(queries, metric)
-            except LtrError as error:
-                reasons[position] = str(error)
+    for position, metric in families_of(metrics)[1]:
+        try:
+            chance[position], ideal[position] = _ends_of_function(queries, metric)
+        except LtrError as error:
+            reasons[position] = str(error)
     for position in np.flatnonzero(np.isinf(ends).any(axis=(0, 2))).tolist():
         reasons.setdefault(position, "it is infinite for some orders.")
     ends[:, list(reasons)] = np.nan
@@ -173,7 +171,6 @@ def _write_ends_of_sums(
     n_threads, by_grade = n_threads_for(queries.n_rows, None), []
     for family, struct in zip(families_of(metrics)[0], families_for(queries, metrics)[0].families, strict=True):
         metric = family.metrics[0]
-        assert isinstance(metric, RankMetric)
         declaration = metric.declaration(queries, tuple(family.cutoffs))
         merits, is_of_rows = merits_declared(metric, declaration), declaration.by_row is not None
         if merits is not None and not is_of_rows and (merits[2:] >= merits[1:-1]).all():

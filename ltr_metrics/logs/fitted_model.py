@@ -308,11 +308,11 @@ def naming_host(host: str, *errors: type[Exception]) -> Iterator[None]:
         raise LtrValueError(f"{host} cannot predict X: {error}") from None
 
 
-def require_table(X: Any, own: str = "") -> None:
+def require_table(X: Any, or_type: str = "") -> None:
     """Refuse what has no rows and features, such as another host's data set."""
     shape = getattr(X, "shape", ())
     if len(shape) != 2:
         raise LtrTypeError(
-            f"X must be a table of features, as for predict: an array, a sparse matrix{own} or a data frame. Got "
+            f"X must be a table of features, as for predict: an array, a sparse matrix{or_type} or a data frame. Got "
             f"a {type(X).__name__}{f' of shape {shape}' if shape else ''}."
         )

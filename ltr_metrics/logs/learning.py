@@ -13,10 +13,9 @@ import numpy as np
 from ltr_metrics._rows.checks import AnyArray, FloatArray, IntArray, require_confidence
 from ltr_metrics._rows.json_values import json_ids
 from ltr_metrics.errors import Argument, LtrValueError, one_line
-from ltr_metrics.evaluation.change import gain_of
+from ltr_metrics.evaluation.differences import difference_of, gain_of
 from ltr_metrics.evaluation.means import counting, mean_interval, standard_error
 from ltr_metrics.evaluation.ranges import range_of, within
-from ltr_metrics.evaluation.rounding import difference_of
 from ltr_metrics.evaluation.tables import Result
 
 MAX_NAMED = 3  # queries in the printed text

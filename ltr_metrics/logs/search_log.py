@@ -138,7 +138,7 @@ class SearchLog:
         for score in of_part:
             parts.setdefault(_text(score.parameters), []).append(score.evaluation)
         labels = _labels([json.loads(parameters) for parameters in parts])
-        candidates = {label: _concat(label, own) for label, own in zip(labels, parts.values(), strict=True)}
+        candidates = {label: _concat(label, folds) for label, folds in zip(labels, parts.values(), strict=True)}
         first, *others = candidates
         for label in others:
             only_one = set(candidates[first].json_qid) ^ set(candidates[label].json_qid)
@@ -219,11 +219,11 @@ def _labels(candidates: Sequence[Mapping[str, Any]]) -> list[str]:
         values: dict[str, set[str]] = {}
         for key, parameters in zip(among, candidates, strict=True):
             values.setdefault(key, set()).add(_text(parameters[name]) if name in parameters else "")
-        for key, parameters, own in zip(among, candidates, shown, strict=True):
+        for key, parameters, of_candidate in zip(among, candidates, shown, strict=True):
             if name in parameters and len(values[key]) > 1 and not _repeats_others(parameters, name):
                 text = str(parameters[name])
-                own.append(f"{name}={text if len(text) <= LONGEST_VALUE else text[:LONGEST_VALUE] + '...'}")
-    labels = [", ".join(own) or "all" for own in shown]
+                of_candidate.append(f"{name}={text if len(text) <= LONGEST_VALUE else text[:LONGEST_VALUE] + '...'}")
+    labels = [", ".join(of_candidate) or "all" for of_candidate in shown]
     # A text may be shortened, and 7 and "7" are one text.
     return [f"{label} ({n})" if (n := labels[: i + 1].count(label)) > 1 else label for i, label in enumerate(labels)]
 

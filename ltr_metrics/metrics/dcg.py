@@ -135,7 +135,7 @@ class DCG(GainMetric, RankMetric):
 
         Parameters
         ----------
-        queries : Queries
+        queries : LabelledQueries
             The labels of all queries.
         depth : int
             The number of first ranks that are needed.
@@ -251,8 +251,8 @@ class NDCG(DCG):
         return np.asarray(self._ideals(queries, [k])[0])
 
     def divisors(self, queries: LabelledQueries, cutoffs: Sequence[int | None]) -> FloatArray:
-        is_own = type(self).divisor is not NDCG.divisor
-        return super().divisors(queries, cutoffs) if is_own else self._ideals(queries, cutoffs)
+        is_overridden = type(self).divisor is not NDCG.divisor
+        return super().divisors(queries, cutoffs) if is_overridden else self._ideals(queries, cutoffs)
 
     def _ideals(self, queries: LabelledQueries, cutoffs: Sequence[int | None]) -> FloatArray:
         """Return the ideal DCG of each cutoff and query, NaN where it is 0."""
@@ -271,10 +271,10 @@ class NDCG(DCG):
             has_gain = queries.highest(by_grade) > 0
             ideals = np.array([np.where(has_gain, slots[..., k - 1], 0.0) for k in depths])
         else:
-            limit = np.maximum(queries.n_retrieved, 1) if self.ideal == "shown" else None
+            limit = np.maximum(queries.n_ranked, 1) if self.ideal == "shown" else None
             ideals = ideal_sums(queries, by_grade, depths, by_rank, limit)
         ideals = np.where(ideals > 0, ideals, np.nan)
         if self.short == "zero":
-            is_short = queries.n_retrieved < np.array([[k or 0] for k in cutoffs])
+            is_short = queries.n_ranked < np.array([[k or 0] for k in cutoffs])
             ideals[is_short & ~np.isnan(ideals)] = np.inf
         return ideals

@@ -11,7 +11,7 @@ from ltr_metrics._rows.checks import FloatArray
 from ltr_metrics._rows.queries import LabelledQueries
 from ltr_metrics.metrics.base import RankMetric
 from ltr_metrics.metrics.counts import WITHOUT_R
-from ltr_metrics.metrics.declared import Kind
+from ltr_metrics.metrics.kinds import Kind
 from ltr_metrics.metrics.relevance import BinaryMetric
 
 

@@ -34,8 +34,8 @@ class GainMetric(Metric):
         super().__post_init__()
         if isinstance(self.gain, (list, tuple, np.ndarray)):
             object.__setattr__(self, "gain", as_table(self.gain, "gain table", self.NAME))
-        is_own = callable(self.gain) and getattr(self.gain, "__name__", "") not in GAINS
-        if not (is_own or self.gain in GAINS or isinstance(self.gain, tuple)):
+        is_function = callable(self.gain) and getattr(self.gain, "__name__", "") not in GAINS
+        if not (is_function or self.gain in GAINS or isinstance(self.gain, tuple)):
             raise LtrValueError(
                 f"The parameter gain of {self.NAME} must be one of 'exp', 'linear', a table or a function of another "
                 f"name; got {self.gain!r}."
@@ -50,7 +50,7 @@ class GainMetric(Metric):
 
         Parameters
         ----------
-        queries : Queries
+        queries : LabelledQueries
             The labels of all queries.
 
         Returns

@@ -238,11 +238,11 @@ def _law(tie: OpenTie, first: IntArray, lowest: float) -> tuple[FloatArray, Floa
     n_above = np.empty((len(values), len(first)))  # orders with a precision above x
     n_at_once = CELLS_AT_ONCE // len(nth) + 1
     for start in range(0, len(values), n_at_once):
-        part = slice(start, start + n_at_once)
-        h = np.array([of_document.searchsorted(-values[part]) for of_document in precisions])
+        chunk = slice(start, start + n_at_once)
+        h = np.array([of_document.searchsorted(-values[chunk]) for of_document in precisions])
         by_last = np.zeros((len(nth) + 1, h.shape[1]))  # none is after the tie's last relevant document
         by_last[:-1] = ways[nth, h] * _ways_after(ways, nth, h)
-        n_above[part] = by_last[::-1].cumsum(axis=0)[::-1][level].T
+        n_above[chunk] = by_last[::-1].cumsum(axis=0)[::-1][level].T
     return values, 1 - n_above / ways[-1, -1]
 
 

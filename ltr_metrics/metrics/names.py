@@ -234,7 +234,7 @@ def _parameters(cls: type[Metric], inside: str | None, name: str) -> dict[str, A
 
 def refuse_several(name: str) -> None:
     """Refuse several names in one string, and suggest the list."""
-    several = [one for part in split_names(name) if (one := part.strip())]
+    several = [one for piece in split_names(name) if (one := piece.strip())]
     if len(several) > 1:
         raise LtrValueError(f"{name!r} holds the names of several metrics. Pass them as a list: {several}.")
 
@@ -252,15 +252,15 @@ def require_one_metric(metric: object) -> None:
 
 def split_names(text: str) -> list[str]:
     """Split at the commas outside of brackets."""
-    parts, depth, part = [], 0, ""
+    pieces, depth, piece = [], 0, ""
     for character in text:
         depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(character, 0)
         if character == "," and depth == 0:
-            parts.append(part)
-            part = ""
+            pieces.append(piece)
+            piece = ""
         else:
-            part += character
-    return [*parts, part]
+            piece += character
+    return [*pieces, piece]
 
 
 def _value(text: str) -> Any:

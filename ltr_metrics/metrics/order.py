@@ -87,9 +87,9 @@ class PairAccuracy(Metric):
 @cached
 def pairs_of_different_grade(queries: LabelledQueries) -> FloatArray:
     """Return the number of pairs of ranked documents of each query that differ in grade."""
-    query = np.repeat(np.arange(queries.n_queries), queries.n_retrieved)
+    query = np.repeat(np.arange(queries.n_queries), queries.n_ranked)
     grade = queries.grade_index if queries.ranked_rows is None else queries.grade_index[queries.ranked_rows]
-    return _pairs_that_differ(query, np.sort(query * (len(queries.grades) + 1) + grade), queries.n_retrieved)
+    return _pairs_that_differ(query, np.sort(query * (len(queries.grades) + 1) + grade), queries.n_ranked)
 
 
 class Kendall(Metric):

@@ -65,15 +65,15 @@ def other_name_hint(name: str, known: Container[str]) -> tuple[str, ...]:
     level = _LEVEL.fullmatch(name)
     if level:
         return (f" {name!r} of trec_eval and ir_measures is 'iprec(recall={float(level[1]):g})' here.",)
-    parts = _CUTOFF.fullmatch(name)
-    if not parts:
+    match = _CUTOFF.fullmatch(name)
+    if not match:
         return ()
-    if parts["k"] is not None and parts["stem"].lower() in known and "@" not in name:
-        return (f" Write {parts['stem'].lower()}@{parts['k']}.",)
-    found = _BY_STEM.get(_plain(parts["stem"]))
+    if match["k"] is not None and match["stem"].lower() in known and "@" not in name:
+        return (f" Write {match['stem'].lower()}@{match['k']}.",)
+    found = _BY_STEM.get(_plain(match["stem"]))
     if found is None:
         return ()
-    k = "" if parts["k"] is None or "{k}" not in found.ours else f"@{parts['k']}"
+    k = "" if match["k"] is None or "{k}" not in found.ours else f"@{match['k']}"
     return (f" {name!r} of {found.system} is {found.ours.format(k=k)!r} here", *found.remark, ".")
 
 
@@ -83,11 +83,11 @@ def complete_name(name: str) -> tuple[str, str] | None:
         return "trec_eval", f"iprec(recall={float(level[1]):g})"
     if cut := re.fullmatch(r"(P|recall|success)_(\d{1,18})", name, re.ASCII):
         return "trec_eval", f"{cut[1]}@{cut[2]}"
-    parts = _CUTOFF.fullmatch(name)
-    found = _BY_STEM.get(_plain(parts["stem"])) if parts else None
-    if parts is None or found is None or found.system not in ("trec_eval", "ranx") or found.remark:
+    match = _CUTOFF.fullmatch(name)
+    found = _BY_STEM.get(_plain(match["stem"])) if match else None
+    if match is None or found is None or found.system not in ("trec_eval", "ranx") or found.remark:
         return None
-    return found.system, found.ours.format(k="" if parts["k"] is None else f"@{parts['k']}")
+    return found.system, found.ours.format(k="" if match["k"] is None else f"@{match['k']}")
 
 
 def _plain(stem: str) -> str:

@@ -22,11 +22,11 @@ from ltr_metrics._rows.checks import FloatArray, require_option
 from ltr_metrics._rows.queries import LabelledQueries
 from ltr_metrics.errors import Argument, LtrTypeError, LtrValueError, naming, one_line
 from ltr_metrics.metrics.all_metrics import BY_NAME, METRICS
-from ltr_metrics.metrics.base import Metric, RankMetric, is_own, spell
-from ltr_metrics.metrics.declared import Declared, Kind
+from ltr_metrics.metrics.base import Metric, RankMetric, is_of_user, spell
+from ltr_metrics.metrics.kinds import Kind, MethodName
 from ltr_metrics.metrics.other_names import other_name_hint
 
-DECLARATIONS = ("KIND", "sums", "values", *get_args(Declared))  # what a class can say of its values
+DECLARATIONS = ("KIND", "values", *get_args(MethodName))  # what a class can say of its values
 MAX_ORDERS = 200  # different orders of tied documents that are all evaluated; of more, as many are drawn
 _LOG_MAX_ORDERS = math.log(MAX_ORDERS) + 1e-9  # which is rounded
 _RESERVED = {"qid", "documents", "relevant"}  # columns of a result's table
@@ -112,7 +112,7 @@ class FunctionMetric(Metric):
 
         Parameters
         ----------
-        queries : Queries
+        queries : LabelledQueries
             The labels and columns of all queries.
 
         Returns
@@ -247,19 +247,17 @@ def _refuse_unfinished(cls: type[Metric]) -> None:
 
 def _overridden(cls: type[Metric]) -> set[str]:
     """Return what classes of the user's declare; without what only a function of their own can read."""
-    declared = {name for name in DECLARATIONS for one in cls.__mro__ if is_own(one) and name in vars(one)}
-    if issubclass(cls, RankMetric):
-        return declared & {"values"} if "sums" in declared else declared
-    return set() if "values" in declared else declared
+    declared = {name for name in DECLARATIONS for one in cls.__mro__ if is_of_user(one) and name in vars(one)}
+    return set() if "values" in declared and not issubclass(cls, RankMetric) else declared
 
 
 def _why_uncalled(cls: type[Metric], name: str) -> str | None:
     """Return what to do instead of an override that the class's values do not depend on, or None if they do."""
-    base = next(one for one in cls.__mro__ if not is_own(one))
+    bases = [one for one in cls.__mro__ if not is_of_user(one)]
     if name in cls.UNREAD:
         return cls.UNREAD[name]
-    if not hasattr(base, name):
-        return f"The values of {base.__name__} do not depend on it. Subclass RankMetric, or override values."
+    if not any(hasattr(base, name) for base in bases):
+        return f"The values of {bases[0].__name__} do not depend on it. Subclass RankMetric, or override values."
     kind = {"by_row": "gains", "scale": "cascade"}.get(name)
     if issubclass(cls, RankMetric) and kind not in (None, cls.KIND):
         return f"It is for KIND = {kind!r}, and KIND is {cls.KIND!r}."

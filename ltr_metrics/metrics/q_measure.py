@@ -11,8 +11,8 @@ from ltr_metrics._ranks import native
 from ltr_metrics._rows.checks import FloatArray
 from ltr_metrics._rows.queries import LabelledQueries
 from ltr_metrics.metrics.base import RankMetric, number, parameter
-from ltr_metrics.metrics.declared import Kind
 from ltr_metrics.metrics.gains import GAINS, Gain, GainMetric, refuse_falling
+from ltr_metrics.metrics.kinds import Kind
 from ltr_metrics.metrics.relevance import BinaryMetric
 
 

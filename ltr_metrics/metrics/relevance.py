@@ -68,7 +68,7 @@ class BinaryMetric(Metric):
 
         Parameters
         ----------
-        queries : Queries
+        queries : LabelledQueries
             The labels of all queries; ``queries.grades`` are the distinct grades, ascending.
 
         Returns
@@ -87,7 +87,7 @@ class BinaryMetric(Metric):
 
         Parameters
         ----------
-        queries : Queries
+        queries : LabelledQueries
             The labels of all queries.
 
         Returns
@@ -102,7 +102,7 @@ class BinaryMetric(Metric):
 
         Parameters
         ----------
-        queries : Queries
+        queries : LabelledQueries
             The labels of all queries.
 
         Returns

@@ -7,7 +7,10 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
+from ltr_metrics._ranks import native
+from ltr_metrics._rows.cache import cached
 from ltr_metrics._rows.checks import require_option
+from ltr_metrics._rows.queries import LabelledQueries
 from ltr_metrics._rows.words import ConventionName, NoRelevant, TiePolicy
 from ltr_metrics.errors import Argument, InPython, LtrTypeError, LtrValueError
 from ltr_metrics.metrics.base import Metric, RankMetric
@@ -45,9 +48,12 @@ class Policy:
 class Family(NamedTuple):
     """Metrics that differ only in the cutoff, and their positions among all metrics."""
 
-    metrics: list[Metric]
+    metrics: list[RankMetric]
     cutoffs: list[int | None]
     positions: list[int]
+
+
+Functions = list[tuple[int, Metric]]  # metrics that are functions of rankings, with their positions
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,17 +103,28 @@ class Request:
             )
 
 
-def families_of(metrics: Iterable[Metric]) -> tuple[list[Family], list[Family]]:
-    """Return the families of metrics that the compiled core adds up, and those that are functions of rankings."""
-    declared: dict[object, Family] = {}
-    own: dict[object, Family] = {}
+def families_of(metrics: Iterable[Metric]) -> tuple[list[Family], Functions]:
+    """Return the families of metrics that the compiled core adds up, and the metrics that are functions of rankings."""
+    families: dict[object, Family] = {}
+    functions = []
     for position, one in enumerate(metrics):
-        is_declared = isinstance(one, RankMetric) and one.is_declared
-        family = (declared if is_declared else own).setdefault(one.family, Family([], [], []))
+        if not isinstance(one, RankMetric):
+            functions.append((position, one))
+            continue
+        family = families.setdefault(one.family, Family([], [], []))
         family.metrics.append(one)
-        family.cutoffs.append(one.k if isinstance(one, RankMetric) else None)
+        family.cutoffs.append(one.k)
         family.positions.append(position)
-    return list(declared.values()), list(own.values())
+    return list(families.values()), functions
+
+
+@cached
+def families_for(queries: LabelledQueries, metrics: tuple[Metric, ...]) -> tuple[Any, Functions]:
+    """Return what families declare for these queries, as the core reads it, and the metrics that are functions."""
+    families, functions = families_of(metrics)
+    declarations = [one.metrics[0].declaration(queries, tuple(one.cutoffs)) for one in families]
+    structs = [declaration.struct(one.positions) for declaration, one in zip(declarations, families, strict=True)]
+    return native.array_of(structs), functions
 
 
 def resolve(

@@ -22,7 +22,7 @@ class MeanOverTop(RankMetric):
     UNREAD: ClassVar[dict[str, str]] = OF_ROWS
 
     def divisor(self, queries: LabelledQueries, k: int | None) -> FloatArray:
-        n = queries.n_retrieved if k is None else np.minimum(queries.n_retrieved, k)
+        n = queries.n_ranked if k is None else np.minimum(queries.n_ranked, k)
         return np.where(n > 0, n, np.nan)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from ltr_metrics._rows.json_values import to_json
 from ltr_metrics._rows.per_query import labels_of
-from ltr_metrics._rows.words import FamilyOfGate
+from ltr_metrics._rows.words import ConventionName, FamilyOfGate, NoRelevant, TiePolicy
 from ltr_metrics.analysis.audit import Audit, DataAudit, audit_of
 from ltr_metrics.analysis.comparison import Comparison, compare
 from ltr_metrics.analysis.gate import GateResult, gate
@@ -29,6 +29,7 @@ from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.evaluation.saved import versions
 from ltr_metrics.logs.learning import LearningCurve
 from ltr_metrics.metrics.base import RankMetric
+from ltr_metrics.metrics.conventions import Convention
 from ltr_metrics.metrics.requests import Metrics, Request, resolve
 from ltr_metrics.report.plots.lines import MetricOverKDisplay
 
@@ -230,7 +231,9 @@ def summarize(
     files: Iterable[str | os.PathLike[str]] = (),
     command: str = "",
     date: datetime | None = None,
-    **options: Any,
+    ties: TiePolicy | None = None,
+    no_relevant: NoRelevant | float | None = None,
+    convention: ConventionName | Convention | None = None,
 ) -> Report:
     """Evaluate models on the same queries, and describe how they differ.
 
@@ -282,8 +285,8 @@ def summarize(
         The command that made the report.
     date : datetime, optional
         When the report was made. The default is now.
-    **options
-        ``ties``, ``no_relevant``, ``convention``. See `ltr_metrics.evaluate`.
+    ties, no_relevant, convention
+        As for `ltr_metrics.evaluate`.
 
     Returns
     -------
@@ -317,7 +320,7 @@ def summarize(
     rules = list(rules)
     if rules and baseline is None:
         raise LtrValueError(f"The rule {rules[0]!r} is about a difference, which needs a baseline: name the baseline.")
-    request = resolve(metrics, **options)
+    request = resolve(metrics, ties=ties, no_relevant=no_relevant, convention=convention)
     by_model = dict.fromkeys(scores, queries) if isinstance(queries, Queries) else queries
     first = by_model[next(iter(scores))]
     evaluations, estimates = {}, {}

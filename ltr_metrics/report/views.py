@@ -12,7 +12,7 @@ from ltr_metrics.analysis.comparison import Comparison, Difference, shown_row
 from ltr_metrics.analysis.intervals import shown_interval
 from ltr_metrics.analysis.opened_query import OpenedQuery, RankedDocument
 from ltr_metrics.analysis.settings import TESTS
-from ltr_metrics.evaluation.change import gain_of
+from ltr_metrics.evaluation.differences import gain_of
 from ltr_metrics.evaluation.saved import versions
 from ltr_metrics.evaluation.tables import Cell, Drawing, Piece, Table, Words
 from ltr_metrics.report.parts import (

@@ -146,8 +146,8 @@ class QueryScorer(MetricFunction):
         `QueryRanker`, and ``"qid"`` for other estimators.
     columns : sequence of str, or mapping of str to str or int, optional
         Other required columns, which metrics read from X.
-    **options
-        The options of `make_scorer`.
+    ties, no_relevant, convention, log, names
+        As for `make_scorer`.
 
     See Also
     --------
@@ -173,9 +173,13 @@ class QueryScorer(MetricFunction):
         *,
         columns: Any = None,
         log: SearchLog | None = None,
-        **options: Any,
+        ties: TiePolicy | None = None,
+        no_relevant: NoRelevant | float | None = None,
+        convention: ConventionName | Convention | None = None,
+        names: Names = "asked",
     ) -> None:
-        super().__init__(HostMetrics(metrics, **options))
+        policy: dict[str, Any] = {"ties": ties, "no_relevant": no_relevant, "convention": convention}
+        super().__init__(HostMetrics(metrics, **policy, names=names))
         self.columns = columns_by_name(self.metrics.request.needed_columns) | columns_by_name(columns)
         if log is not None and not isinstance(log, SearchLog):
             raise LtrTypeError(

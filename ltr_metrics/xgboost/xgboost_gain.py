@@ -14,9 +14,9 @@ def gain_of_training(model: Any) -> Gain:
     """Return the gain of a training, which may be that of xgb.cv."""
     booster = model if isinstance(model, xgboost.Booster) else model.cvfolds[0].bst
     learner = json.loads(booster.save_config())["learner"]
-    metrics = [part for part in learner.get("metrics", ()) if part["name"].startswith("ndcg")]
-    for part in (*metrics, learner["objective"]):  # map and pre have this setting too, but it is always 1
-        if "ndcg_exp_gain" in part.get("lambdarank_param", {}):
-            setting = str(part["lambdarank_param"]["ndcg_exp_gain"])
+    metrics = [section for section in learner.get("metrics", ()) if section["name"].startswith("ndcg")]
+    for section in (*metrics, learner["objective"]):  # map and pre have this setting too, but it is always 1
+        if "ndcg_exp_gain" in section.get("lambdarank_param", {}):
+            setting = str(section["lambdarank_param"]["ndcg_exp_gain"])
             return "linear" if setting.lower() in ("0", "false") else "exp"
     return "exp"  # the objective has no gain, and XGBoost's NDCG is not in use

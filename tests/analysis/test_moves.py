@@ -156,7 +156,7 @@ def test_ranks_of_relevant_documents_against_scipy(columns: tuple[np.ndarray, ..
 def test_relevance_of_rank_changes_is_that_of_the_metrics() -> None:
     shares = {"y_true": [0.2, 0.7, 1], "a": [1, 2, 3], "b": [1, 2, 3], "group": [3]}
     with pytest.raises(
-        ltr.LtrValueError, match=r"between 0 and 1.*0.2 at row 0.*rank_changes.*rank_changes\(rel=0.5\)"
+        ltr.LtrValueError, match=r"between 0 and 1.*0.2, first at row 0.*rank_changes.*rank_changes\(rel=0.5\)"
     ):
         rank_changes(**shares)
     assert len(rank_changes(**shares, rel=0.7)) == 2

@@ -25,7 +25,7 @@ from ltr_metrics.counterfactual import ClickMetric
 from ltr_metrics.counterfactual import evaluate as evaluate_clicks
 from ltr_metrics.io import read_letor
 from ltr_metrics.metrics.conventions import CONVENTIONS
-from ltr_metrics.metrics.declared import Kind
+from ltr_metrics.metrics.kinds import Kind
 
 pytestmark = pytest.mark.filterwarnings("ignore:(err|pfound) (counts grades|takes the labels)")
 
@@ -245,15 +245,6 @@ class OwnValues(ltr.Metric):
         return ranking.sum_by_query(np.where(ranking.rank == 2, ranking.rows, 0)).astype(float)
 
 
-@dataclass(frozen=True, kw_only=True)
-class OwnSums(ltr.RankMetric):
-    NAME: ClassVar[str] = "own_sums"
-
-    def sums(self, ranking: ltr.Ranking, cutoffs: Any) -> list[np.ndarray]:
-        grade = ranking.expected(ranking.queries.grades)
-        return [ranking.sum_by_query(np.where(ranking.rank % 2 == k % 2, grade, 0.0)) for k in cutoffs]
-
-
 def middle(ranks: np.ndarray) -> np.ndarray:
     """A discount by which the second rank counts most."""
     return 1 / (1 + np.abs(ranks - 2))
@@ -295,7 +286,6 @@ def test_own_classes_have_it_whatever_they_declare(table: dict[str, Any], kind: 
         OwnRelevant(),
         WorstARP(),
         OwnValues(),
-        *(OwnSums(k=k) for k in (1, 2)),
         ltr.DCG(k=2, gain=(0.0, -1.0, 3.0, 2.0, -2.0)),
         ltr.DCG(k=3, discount=middle),
     ],

@@ -27,7 +27,7 @@ def test_slots_have_the_values_in_the_documentation_of_rectools() -> None:
 
 
 def test_slots_need_gains_of_at_most_1() -> None:
-    message = r"ndcg_exp\(ideal=slots\)@3 must be at most 1.*grade 2 at row 1.*ndcg\(gain=\[0,1,1\],ideal=slots"
+    message = r"ndcg_exp\(ideal=slots\)@3 must be at most 1.*grade 2, first at row 1.*ndcg\(gain=\[0,1,1\],ideal=slots"
     with pytest.raises(ltr.LtrValueError, match=message):
         ndcg([1, 2, 3], "ndcg(ideal=slots)@3")
     assert ndcg([1, 2, 3], "ndcg(gain=[0,1,1,1],ideal=slots)@3") == 1

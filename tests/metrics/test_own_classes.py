@@ -22,7 +22,7 @@ from strategies import Data, data
 import ltr_metrics as ltr
 from ltr_metrics.counterfactual import ClickMetric
 from ltr_metrics.metrics import METRICS, ideal_sums
-from ltr_metrics.metrics.declared import Declared, Kind
+from ltr_metrics.metrics.kinds import Kind, MethodName
 
 # -- the formulas, piece by piece ------------------------------------------------------------------
 
@@ -114,7 +114,7 @@ PARAMETERS: dict[type[ltr.Metric], dict[str, Any]] = {
     ltr.SumOf: {"column": "margin"},
 }
 pytestmark = pytest.mark.filterwarnings("ignore:.* counts grades")
-NAMES = ("KIND", "sums", "values", *get_args(Declared))
+NAMES = ("KIND", "values", *get_args(MethodName))
 
 # -- the overrides ---------------------------------------------------------------------------------
 
@@ -144,8 +144,8 @@ def overrides(by_grade: list[float], relevant: list[bool]) -> dict[str, tuple[An
             lambda self, q, depth: np.maximum(0, 1 - np.arange(depth) / (self.k or 10)),
             lambda f, i: max(0, 1 - (i - 1) / (f.k or 10)),
         ),
-        "divisor": (lambda self, q, k: q.n_retrieved + (self.k or 0.5), lambda f: f.n + (f.k or 0.5)),
-        "scale": (lambda self, q: 1 / (1 + q.n_retrieved), lambda f: 1 / (1 + f.n)),
+        "divisor": (lambda self, q, k: q.n_ranked + (self.k or 0.5), lambda f: f.n + (f.k or 0.5)),
+        "scale": (lambda self, q: 1 / (1 + q.n_ranked), lambda f: 1 / (1 + f.n)),
     }
 
 
@@ -245,9 +245,9 @@ def reads(cls: type[ltr.Metric], name: str) -> bool:
     """Whether the values of a subclass depend on what it declares."""
     if cls in FORMULAS:
         by_row = {"by_row"} if cls in (ltr.CG, ltr.DCG, ltr.Precision, ltr.Recall, ltr.F1, ltr.RBP) else set()
-        return name in FORMULAS[cls].keys() | {"sums"} | by_row and not (cls is ltr.NDCG and name == "KIND")
+        return name in FORMULAS[cls].keys() | by_row and not (cls is ltr.NDCG and name == "KIND")
     if cls in OF_ROWS:
-        return name in {"KIND", "sums", "by_row", "by_rank", "divisor"}
+        return name in {"KIND", "by_row", "by_rank", "divisor"}
     return name in READ_OF_RELEVANCE.get(cls, {"values"})
 
 
@@ -258,10 +258,7 @@ def test_what_nothing_reads_is_refused_and_named(cls: type[ltr.Metric], name: st
         name, overrides([0.0, 0.1, 0.2, 0.3, 0.4], [False] + [True] * 4).get(name, (None,))[0]
     )
     if declared is None:
-        declared = {
-            "sums": lambda self, ranking, cutoffs: [np.ones(len(ranking.n_ranked)) for _ in cutoffs],
-            "values": lambda self, ranking: np.ones(len(ranking.n_ranked)),
-        }[name]
+        declared = {"values": lambda self, ranking: np.ones(len(ranking.n_ranked))}[name]
     metric = cutoffs_of(subclass(cls, **{name: declared}))[0]
     case: dict[str, Any] = {"group": [3], "metrics": metric, "columns": {"margin": [1, 2, 3]}}
     if reads(cls, name):
@@ -294,7 +291,7 @@ GRADES = {"by_grade": lambda self, q: q.grades}
         (
             ltr.RankMetric,
             {"KIND": "precisions", "by_grade": lambda self, q: q.grades - 1},
-            r"OwnRankMetric\.by_grade must be at least 0 .* Got -1 for grade 0 at row 1 \(query 0\)",
+            r"OwnRankMetric\.by_grade must be at least 0 .* Got -1 for grade 0, first at row 1 \(query 0\)",
         ),
         (
             ltr.RankMetric,
@@ -376,6 +373,13 @@ def test_values_may_be_a_part_of_a_larger_array() -> None:
     own = subclass(ltr.RankMetric, by_row=lambda self, q: table[:, 1], by_rank=lambda self, q, d: np.ones((d, 2))[:, 0])
     result = ltr.evaluate([1, 0, 4, 2], [3, 2, 1, 0], group=[4], metrics=[own(k=1), own()])
     assert list(result.values()) == [10, 10 + 7 + 4 + 1]
+
+
+def test_a_binary_class_may_declare_values_by_rank() -> None:
+    bases = (ltr.BinaryMetric, ltr.RankMetric)
+    body = {"NAME": "own", "__module__": __name__, "by_rank": lambda self, q, depth: 1 / np.arange(1.0, depth + 1)}
+    cls = dataclass(frozen=True, kw_only=True)(type("Own", bases, body))
+    assert ltr.evaluate([0, 2, 1], [3, 2, 1], group=[3], metrics=cls(rel=2))["own(rel=2)"] == 1 / 2
 
 
 def test_a_class_may_be_a_share_of_its_ideal() -> None:

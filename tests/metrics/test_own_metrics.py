@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -11,7 +10,7 @@ import numpy as np
 import pytest
 
 import ltr_metrics as ltr
-from ltr_metrics.metrics.declared import Kind
+from ltr_metrics.metrics.kinds import Kind
 
 
 def top_grades(grades: np.ndarray, columns: dict[str, np.ndarray]) -> float | None:
@@ -120,13 +119,14 @@ class FirstRow(ltr.RankMetric):
 
 
 @dataclass(frozen=True, kw_only=True)
-class LowestScore(ltr.RankMetric):
-    """The score of the last document: own sums may read rows below the cutoff."""
+class LowestScore(ltr.Metric):
+    """The score of the last document: a function may read all of the ranking."""
 
     NAME: ClassVar[str] = "lowest_score"
+    k: int | None = None
 
-    def sums(self, ranking: ltr.Ranking, cutoffs: Sequence[int | None]) -> list[np.ndarray]:
-        return [ranking.scores[ranking.starts + ranking.n_ranked - 1] for _ in cutoffs]
+    def values(self, ranking: ltr.Ranking) -> np.ndarray:
+        return ranking.scores[ranking.starts + ranking.n_ranked - 1]
 
 
 def test_a_metric_with_a_cutoff_may_look_at_rows() -> None:

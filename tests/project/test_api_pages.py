@@ -67,6 +67,17 @@ def test_the_class_of_each_result_of_an_analysis_is_listed() -> None:
     assert {name for name in results if not re.search(rf"   (\w+\.)?{name}\n", text)} == set()
 
 
+def test_signatures_name_all_options() -> None:
+    others = ("interleaving", "counterfactual", "metrics", "report", "io", "trec", "lightgbm", "sklearn")
+    for module in [ltr, *(getattr(ltr, name) for name in others)]:
+        for name in module.__all__:
+            function = getattr(module, name)
+            if inspect.isfunction(function):
+                kinds = {parameter.kind for parameter in inspect.signature(function).parameters.values()}
+                assert inspect.Parameter.VAR_KEYWORD not in kinds, name
+    assert {"qid", "group", "cluster", "judged", "metrics"} <= set(inspect.signature(ltr.compare).parameters)
+
+
 def test_a_result_shows_what_is_for_users() -> None:
     result = ltr.evaluate([1, 0, 0, 1], [2, 1, 2, 1], group=[2, 2], metrics="mrr")
     comparison = ltr.compare({"a": result, "b": result})

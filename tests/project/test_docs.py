@@ -58,7 +58,7 @@ def test_links_between_pages_lead_somewhere(page: Path) -> None:
         assert (page.parent / target).exists(), target
 
 
-SCRIPTS = [*(ROOT / "examples").glob("*.py"), *(DOCS / "gallery").glob("*.py"), *(DOCS / "notebooks").glob("*.ipynb")]
+SCRIPTS = [*(ROOT / "examples").glob("*.py"), *(DOCS / "gallery").glob("*/*.py"), *(DOCS / "notebooks").glob("*.ipynb")]
 
 
 def test_nothing_is_installed_by_its_name_alone() -> None:

@@ -13,7 +13,7 @@ from matplotlib import pyplot as plt
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
-SCRIPTS = sorted((Path(__file__).parents[2] / "docs" / "gallery").glob("plot_*.py"))
+SCRIPTS = sorted((Path(__file__).parents[2] / "docs" / "gallery").glob("*/plot_*.py"))
 
 
 @pytest.fixture

@@ -16,6 +16,8 @@ from typing import Any
 import pytest
 from systems import needs_posix
 
+import ltr_metrics
+
 tomllib = pytest.importorskip("tomllib", reason="tomllib is new in Python 3.11")
 
 ROOT = Path(__file__).parents[2]
@@ -44,12 +46,34 @@ def build() -> ModuleType:
     return module_of(ROOT / "hatch_build.py")
 
 
-def test_relative_links_of_the_readme_become_absolute(project: dict[str, Any]) -> None:
-    rule = project["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]["substitutions"][0]
-    text = "[a](docs/a.md#b) ![c](d.png) [e](https://f.org/g.md) [h](#i)"
-    base = project["project"]["urls"]["Source"] + "/blob/main"
-    expected = f"[a]({base}/docs/a.md#b) ![c]({base}/d.png) [e](https://f.org/g.md) [h](#i)"
-    assert re.sub(rule["pattern"], rule["replacement"], text) == expected
+def test_relative_links_of_the_readme_lead_to_the_files_of_the_version(project: dict[str, Any]) -> None:
+    text = '[a](docs/a.md#b) ![c](d.png) [![e](https://f.org/g.svg)](h.md) <img src="i.png"> [j](#k) <a href="l.md">'
+    for rule in project["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]["substitutions"]:
+        text = re.sub(rule["pattern"], rule["replacement"], text)
+    base, version = project["project"]["urls"]["Source"], "v$HFPR_VERSION"
+    assert text == (
+        f"[a]({base}/blob/{version}/docs/a.md#b) ![c]({base}/raw/{version}/d.png) "
+        f"[![e](https://f.org/g.svg)]({base}/blob/{version}/h.md) "
+        f'<img src="{base}/raw/{version}/i.png"> [j](#k) <a href="{base}/blob/{version}/l.md">'
+    )
+
+
+@pytest.mark.skipif(not ltr_metrics.__version__.endswith(".dev0"), reason="this checkout is a release")
+@pytest.mark.parametrize("version", ["{base}", "{base}rc1"])
+def test_a_release_has_its_version_and_its_date_in_three_files(version: str) -> None:
+    release, base = module_of(ROOT / ".ci" / "release.py"), ltr_metrics.__version__.removesuffix(".dev0")
+    version = version.format(base=base)
+    texts = {name: (ROOT / name).read_text(encoding="utf-8") for name in release.EDITS}
+    new = release.released(texts, version, "2026-12-24")
+    assert [set(new[name].splitlines()) - set(texts[name].splitlines()) for name in texts] == [
+        {f'__version__ = "{version}"'},
+        {f"version: {version}", "date-released: 2026-12-24"},
+        {f"## {version} (2026-12-24)"},
+    ]
+    with pytest.raises(SystemExit, match=r"_version.py must have one line '__version__ = \"[\d.]+.dev0\"' before"):
+        release.released(new, version, "2026-12-24")
+    with pytest.raises(SystemExit, match="0.1.0rc1. Got '1.0-rc1'"):
+        release.released(texts, "1.0-rc1", "2026-12-24")
 
 
 def test_no_data_or_draft_lies_in_the_package(check_dist: ModuleType) -> None:

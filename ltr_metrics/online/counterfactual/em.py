@@ -81,6 +81,6 @@ def _covariance(cells: Cells, propensity: FloatArray, attraction: FloatArray) ->
     of_cell = click[cells.stratum, cells.position]
     score = (cells.clicks - cells.impressions * of_cell) / (1 - of_cell)
     positions = range(len(propensity))
-    own = [score * ((cells.position == k) - share[cells.stratum, k]) for k in positions]
-    by_cluster = np.array([cells.by_cluster(values) for values in own])
+    of_position = [score * ((cells.position == k) - share[cells.stratum, k]) for k in positions]
+    by_cluster = np.array([cells.by_cluster(values) for values in of_position])
     return covariance_of(np.linalg.solve(hessian[1:, 1:], by_cluster[1:]))

@@ -5,12 +5,14 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 import numpy as np
 
 from ltr_metrics._rows.checks import FloatArray, IntArray, as_numbers, named_columns, require_option
 from ltr_metrics._rows.json_values import to_json
+from ltr_metrics._rows.queries import LabelledQueries
+from ltr_metrics._rows.signatures import DataOptions, with_options_of
 from ltr_metrics._rows.words import EstimatorOfClicks, EstimatorOfSlates, TiesOfClicks
 from ltr_metrics.errors import LtrTypeError, LtrValueError, warn
 from ltr_metrics.evaluation.evaluate import Queries, queries_from
@@ -21,6 +23,9 @@ from ltr_metrics.evaluation.tables import Record, Table, TableOrText
 from ltr_metrics.metrics.requests import Metrics, resolve
 from ltr_metrics.online.counterfactual.click_metric import ClickMetric, additive, inverse, is_clicked
 from ltr_metrics.online.counterfactual.propensities import Propensities
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack  # of typing from Python 3.11 on
 
 ESTIMATORS: tuple[EstimatorOfClicks, ...] = get_args(EstimatorOfClicks)
 FEW_CLICKS = 100  # an effective sample size below this gives a warning
@@ -197,6 +202,7 @@ def diagnose(
     return ClickDiagnostics(len(weight), effective, float(weight.max()), *shares_of_rows, shares, tuple(warnings))
 
 
+@with_options_of(LabelledQueries)
 def evaluate(
     clicks: Any,
     scores: Any,
@@ -208,9 +214,8 @@ def evaluate(
     clip: float | None = None,
     baseline: Any = None,
     ties: TiesOfClicks = "mean",
-    columns: Any = None,
     n_threads: int | None = None,
-    **data: Any,
+    **data: Unpack[DataOptions],
 ) -> ClickEvaluation:
     r"""Estimate the metrics of a model from clicks on lists that another model displayed.
 
@@ -335,12 +340,13 @@ def evaluate(
         )
     by_row = propensity.of_rows(position) if is_table else propensity
     given = {"propensity": by_row, "position": position, "baseline": baseline}
-    own = {name: values for name, values in given.items() if values is not None}
+    named = {name: values for name, values in given.items() if values is not None}
     options: dict[str, Any] = {"estimator": "dr" if estimator == "dr" else "ips", "clip": clip}
     options |= {"baseline": None if baseline is None else "baseline", "relative": is_table}
     corrected = [ClickMetric(metric=additive(one), **options) for one in request.metrics]
+    columns = data.pop("columns", None)
     others = {} if columns is None else named_columns(columns, "columns")
-    for name in own.keys() & others.keys():
+    for name in named.keys() & others.keys():
         raise LtrValueError(f"columns must not have the name {name!r}, which is an option. Rename the column.")
     numbers = as_numbers(clicks, "clicks")
     if not (numbers >= 0).all():
@@ -349,7 +355,7 @@ def evaluate(
             f"clicks must be numbers of at least 0, one per row: got {numbers[row]:g} at row {row}. Clicks come first, "
             "then scores: did you swap them?"
         )
-    queries = queries_from(clicks, data | {"columns": own | others}, "evaluate", PARAMETERS)
+    queries = queries_from(clicks, {**data, "columns": named | others}, "evaluate", PARAMETERS)
     clicked = is_clicked(queries)
     if not clicked.any():
         raise LtrValueError("clicks has no click, so there is nothing to estimate. Log more impressions.")
@@ -382,7 +388,7 @@ def evaluate(
     )
 
 
-PARAMETERS = list(inspect.signature(evaluate).parameters)[:-1]
+PARAMETERS = list(inspect.signature(evaluate).parameters)
 
 
 def _refuse_repeated_positions(queries: Queries) -> None:

@@ -18,7 +18,7 @@ from ltr_metrics._rows.per_query import warn_of_words_for_missing
 from ltr_metrics._rows.words import OutcomeBy
 from ltr_metrics.analysis.inference import Sample, intervals, p_values
 from ltr_metrics.errors import LtrTypeError, LtrValueError, import_extra
-from ltr_metrics.evaluation.rounding import difference_of
+from ltr_metrics.evaluation.differences import difference_of
 from ltr_metrics.evaluation.tables import Table, Tabular
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.requests import resolve

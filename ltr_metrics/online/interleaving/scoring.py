@@ -5,25 +5,41 @@ from __future__ import annotations
 import os
 from array import array
 from collections.abc import Iterable
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, TypedDict, get_args
 
 import numpy as np
 
 from ltr_metrics._rows.checks import require_option
 from ltr_metrics._rows.ids import is_missing
+from ltr_metrics._rows.signatures import with_options_of
 from ltr_metrics._rows.words import ClusterOfImpressions, InterleavingMethod
 from ltr_metrics.errors import LtrValueError, naming
 from ltr_metrics.online.interleaving.impressions import Impression, in_text, located
 from ltr_metrics.online.interleaving.methods import method_named, methods_of_log
+from ltr_metrics.online.interleaving.optimized import Optimized
 from ltr_metrics.online.interleaving.outcome import Outcome
+from ltr_metrics.online.interleaving.probabilistic import Probabilistic
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack  # of typing from Python 3.11 on
 
 
+class MethodOptions(TypedDict, total=False):
+    """The options of the methods that have any."""
+
+    tau: float
+    replace: bool
+    max_lists: int
+    random_state: Any
+
+
+@with_options_of(Probabilistic, Optimized)
 def score(
     impressions: Iterable[Impression] | str | os.PathLike[str],
     method: InterleavingMethod,
     *,
     cluster: ClusterOfImpressions | None = None,
-    **options: Any,
+    **options: Unpack[MethodOptions],
 ) -> Outcome:
     """Return the outcome of logged impressions.
 
@@ -42,7 +58,8 @@ def score(
         What the impressions of a cluster have in common. They are not independent, so intervals and
         p-values are then over clusters. By default all impressions are independent.
     **options
-        Options of the method, such as ``pairs`` of `PairwisePreference`.
+        Options of the method: ``tau`` and ``replace`` of `Probabilistic`, or ``max_lists`` and ``random_state``
+        of `Optimized`.
 
     Returns
     -------

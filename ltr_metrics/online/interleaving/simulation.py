@@ -10,12 +10,14 @@ import inspect
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
 from ltr_metrics._ranks.threads import n_threads_for
 from ltr_metrics._rows.checks import AnyArray, FloatArray, require_count, require_option
+from ltr_metrics._rows.queries import LabelledQueries
+from ltr_metrics._rows.signatures import DataOptions, with_options_of
 from ltr_metrics._rows.words import InterleavingMethod, TiesOfRankings
 from ltr_metrics.analysis.settings import seed_from
 from ltr_metrics.errors import LtrTypeError, LtrValueError, naming, warn
@@ -26,6 +28,9 @@ from ltr_metrics.online.interleaving.methods import method_named
 from ltr_metrics.online.interleaving.mixers import OneByOne, RankingArrays, VectorizedPPM, VectorizedTeamDraft
 from ltr_metrics.online.interleaving.outcome import Outcome
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack  # of typing from Python 3.11 on
+
 Vectorized = VectorizedTeamDraft | VectorizedPPM
 VECTORIZED: dict[str, type[Vectorized]] = {"team_draft": VectorizedTeamDraft, "ppm": VectorizedPPM}
 BLOCK = 16_384  # impressions at a time: enough to amortise NumPy's call overhead, few enough for a core's cache
@@ -33,6 +38,7 @@ ROWS_PER_IMPRESSION = 40  # rows that take as long to evaluate as an impression 
 TIES_STREAM, IMPRESSIONS_STREAM = range(2)  # spawn keys of the random streams
 
 
+@with_options_of(LabelledQueries)
 def simulate(
     y_true: Any,
     scores: Mapping[str, Any],
@@ -45,7 +51,7 @@ def simulate(
     ties: TiesOfRankings = "stable",
     random_state: Any = 0,
     n_threads: int | None = None,
-    **data: Any,
+    **data: Unpack[DataOptions],
 ) -> Outcome:
     """Simulate users who click on mixed rankings of labelled queries, and return the outcome.
 
@@ -116,7 +122,7 @@ def simulate(
     options = dict(method_options or {})
     method_class = method_named(method, options)  # the vectorised methods have no options
     queries = queries_from(y_true, data, "simulate", PARAMETERS)
-    clicks.require_grades(queries.grades, min(length, int(queries.n_retrieved.max())))
+    clicks.require_grades(queries.grades, min(length, int(queries.n_ranked.max())))
     clicks.warn_of_grades(queries.grades)
     seed = seed_from(random_state)
     rankings = RankingArrays.from_scores(
@@ -143,7 +149,7 @@ def simulate(
     return Outcome(list(scores), method, credit, partial(_offline_means, queries, rankings, list(scores)))
 
 
-PARAMETERS = list(inspect.signature(simulate).parameters)[:-1]
+PARAMETERS = list(inspect.signature(simulate).parameters)
 
 
 def _check_scores(queries: Queries, scores: Any) -> list[AnyArray]:
@@ -170,7 +176,7 @@ def _tie_break(queries: Queries, ties: Any, seed: int) -> AnyArray | None:
 def _cumulative_weight(queries: Queries) -> FloatArray:
     """Return the cumulative weight of the queries that have documents to show."""
     weight = np.ones(queries.n_queries) if queries.weight is None else queries.weight
-    cumulative = np.cumsum(weight[queries.n_retrieved > 0])
+    cumulative = np.cumsum(weight[queries.n_ranked > 0])
     if cumulative[-1] == 0:
         raise LtrValueError("All queries with documents to show have weight 0, so no query can be drawn.")
     return cumulative

@@ -9,7 +9,7 @@ import numpy as np
 
 from ltr_metrics._rows.checks import FloatArray, IntArray
 from ltr_metrics.analysis.comparison import Comparison, Difference, shown_row
-from ltr_metrics.evaluation.change import gain_of
+from ltr_metrics.evaluation.differences import gain_of
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.report.plots import style
 from ltr_metrics.report.plots.style import Display

@@ -1,4 +1,4 @@
-"""What the methods of a metric declare: kinds of sums, and shapes and domains, which are checked when first used.
+"""The kinds of sums, and the shapes and domains of what a metric's methods declare, checked when first used.
 
 ===========  =======================================================  ===========================
 kind         what a rank adds (g is the grade there)                  metrics
@@ -23,14 +23,14 @@ from ltr_metrics._rows.queries import LabelledQueries
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 
 Kind = Literal["gains", "precisions", "cascade"]
-Declared = Literal[
+MethodName = Literal[
     "by_grade", "by_row", "by_rank", "scale", "divisor", "gains", "discounts", "relevant", "n_relevant"
 ]  # fmt: skip
 MAY_BE_UNDEFINED = ("divisor", "n_relevant")  # NaN for a query on which the metric is undefined
 
 
 def checked(
-    name: Declared, what: str, values: Any, queries: LabelledQueries, argument: int | None = None
+    name: MethodName, what: str, values: Any, queries: LabelledQueries, argument: int | None = None
 ) -> AnyArray | None:
     """Return the values of a method as an array, if they have its shape and are finite.
 
@@ -68,7 +68,7 @@ def checked(
     return array
 
 
-def _shapes(name: Declared, queries: LabelledQueries, depth: int | None) -> tuple[str, list[tuple[Any, ...]]]:
+def _shapes(name: MethodName, queries: LabelledQueries, depth: int | None) -> tuple[str, list[tuple[Any, ...]]]:
     """Return what a method has a value for, in words, and the shapes that it may return."""
     if name in ("by_grade", "gains", "relevant"):
         return "one value for each distinct grade, an array of shape", [(len(queries.grades),)]

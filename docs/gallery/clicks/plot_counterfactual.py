@@ -37,13 +37,11 @@ truth = [ltr.evaluate(y / 4, s, qid=qid, metrics="dcg_lin@10")["dcg_lin@10"] for
 # Uncorrected clicks prefer the live model in every log. The corrected ones scatter around the truth.
 figure, axes = plt.subplots(layout="constrained")
 spread = np.linspace(-0.08, 0.08, len(logs))
-for model, (name, color) in enumerate(zip(models, ("C0", "C1"), strict=True)):
+for model, (name, style) in enumerate(zip(models, ("oC0", "sC1"), strict=True)):
     for kind in range(2):
-        place = kind + (model - 0.5) / 3 + spread
-        axes.plot(place, logs[:, kind, model], "o", color=color, markersize=4, label=name if kind == 0 else None)
-    axes.plot(
-        1 + (model - 0.5) / 3 + spread[[0, -1]], [truth[model]] * 2, color="black", label="truth" if model else None
-    )
+        x = kind + (model - 0.5) / 3 + spread
+        axes.plot(x, logs[:, kind, model], style, markersize=4, label=name if kind == 0 else None)
+    axes.plot(x[[0, -1]], [truth[model]] * 2, "-k", label="truth" if model else None)
 axes.set(xticks=[0, 1], xticklabels=["naive", "corrected"], ylabel="DCG@10 from clicks")
 axes.set_ylim(bottom=0)
 axes.legend()

@@ -22,7 +22,7 @@ figure, axes = plt.subplots(layout="constrained")
 axes.fill_between(
     steps, [one.worst for one in audits], [one.best for one in audits], alpha=0.25, linewidth=0, label="worst to best"
 )
-axes.plot(steps, [one.mean for one in audits], marker="o", label="mean over all orders")
+axes.plot(steps, [one.mean for one in audits], label="mean over all orders")
 axes.set(xscale="log", xlabel="rounding step of the scores", ylabel="NDCG@10")
 axes.legend(loc="lower left")
 plt.show()

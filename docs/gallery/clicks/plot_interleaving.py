@@ -23,11 +23,11 @@ print(simulate(y, models, qid=qid, method="team_draft", clicks=users, impression
 
 # %%
 # Repeat the simulation with more and more impressions, and compare the preferences with the order by NDCG.
-# The error is the share of model pairs that clicks order differently.
+# The error is the share of model pairs that clicks order differently. The bands are standard errors.
 def errors(method, impressions):
     runs = [
         simulate(y, models, qid=qid, method=method, clicks=users, impressions=impressions, random_state=seed)
-        for seed in range(10)
+        for seed in range(20)
     ]
     return [run.error(metric="ndcg_lin@10") for run in runs]
 
@@ -35,9 +35,10 @@ def errors(method, impressions):
 impressions = [10, 30, 100, 300, 1000, 3000]
 figure, axes = plt.subplots(layout="constrained")
 for method in ("team_draft", "ppm"):
-    found = np.array([errors(method, n) for n in impressions])
-    spread = found.std(axis=1, ddof=1) / np.sqrt(found.shape[1])
-    axes.errorbar(impressions, found.mean(axis=1), yerr=spread, marker="o", label=method)
-axes.set(xscale="log", xlabel="impressions", ylabel="share of pairs in another order,\nmean of 10 runs")
+    runs = np.array([errors(method, n) for n in impressions])
+    mean, spread = runs.mean(axis=1), runs.std(axis=1, ddof=1) / np.sqrt(runs.shape[1])
+    [line] = axes.plot(impressions, mean, label=method)
+    axes.fill_between(impressions, mean - spread, mean + spread, color=line.get_color(), alpha=0.25, linewidth=0)
+axes.set(xscale="log", xlabel="impressions", ylabel="share of pairs in another order,\nmean of 20 runs")
 axes.set_ylim(bottom=0)
 axes.legend()
