@@ -126,14 +126,15 @@ class LabelledQueries(GroupedRows):
         super().__init__(len(labels), group, y_true=y_true, qid=qid, **of_rows)
 
         # 1. Labels. They may be missing where a row is not judged, so the flags come first.
-        self.judged: BoolArray | None = None if judged is None else as_flags(judged, "judged", self.n_rows)
+        self.judged: BoolArray | None = None if judged is None else as_flags(judged, Argument("judged"), self.n_rows)
         labels = self._checked_labels(labels)
         self.has_float32_labels = labels.dtype == np.float32  # thresholds of labels are then rounded to float32
 
         # 2. Grades and ranked documents. Dropping unjudged documents changes both.
         self.retrieved: BoolArray | None = None
         if retrieved is not None:
-            self.restrict_ranking(as_flags(retrieved, "retrieved", self.n_rows), "retrieved is False in every row")
+            is_retrieved = as_flags(retrieved, Argument("retrieved"), self.n_rows)
+            self.restrict_ranking(is_retrieved, "retrieved is False in every row")
         self.grades, self.grade_index = _distinct_grades(labels)
         self.n_documents = self.sizes
         self.unjudged: Unjudged = "zero" if unjudged is None else require_option("unjudged", unjudged, UNJUDGED)

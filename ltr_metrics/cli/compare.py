@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,13 +14,7 @@ from ltr_metrics.analysis.comparison import Comparison, require_yardsticks
 from ltr_metrics.analysis.comparison import compare as compare_models
 from ltr_metrics.analysis.gate import GateResult, gate, read_rules
 from ltr_metrics.cli import options
-from ltr_metrics.cli.data import (
-    LETOR_OPTIONS,
-    evaluate_sorted,
-    read_source,
-    requested_metrics,
-    segments_by_count,
-)
+from ltr_metrics.cli.data import evaluate_sorted, read_source, requested_metrics, segments_by_count
 from ltr_metrics.cli.output import Output, gate_status, in_json
 from ltr_metrics.errors import LtrKeyError, LtrValueError, did_you_mean, naming
 from ltr_metrics.evaluation.load import load_result
@@ -31,20 +25,6 @@ from ltr_metrics.evaluation.values_file import read_values
 from ltr_metrics.metrics.names import is_metric_name, metric
 from ltr_metrics.metrics.requests import resolve
 from ltr_metrics.report.csv import in_csv
-
-DATA_OPTIONS = (
-    "qid",
-    "label",
-    "docid",
-    "weight",
-    "cluster",
-    "qrels",
-    "topics",
-    "rank_by",
-    "drop_self",
-    "on",
-    *LETOR_OPTIONS,
-)
 
 
 def _as_json(comparison: Comparison, origins: Mapping[str, str], result: GateResult | None) -> str:
@@ -186,7 +166,8 @@ def _compare_results(
     """Compare saved results, without DATA."""
     if inputs.data:
         raise LtrValueError("All models are saved results, so DATA are not used. Leave them out.")
-    options.refuse(DATA_OPTIONS, "applies to DATA, but all models are saved results. Leave it out.")
+    of_data = ["cluster", *(field.name for field in fields(inputs))]
+    options.refuse(of_data, "applies to DATA, but all models are saved results. Leave it out.")
     first = next(iter(saved))
     saved = saved | {first: _with_segments(saved[first], metrics.by)}
     return compare_models(saved, metrics=requested_metrics(metrics), **settings)

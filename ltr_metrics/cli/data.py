@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from ltr_metrics._rows.checks import AnyArray, IntArray
+from ltr_metrics._rows.checks import AnyArray, FloatArray, IntArray
 from ltr_metrics._rows.per_query import Segmentations
 from ltr_metrics._rows.positions import Positions
 from ltr_metrics.cli.options import Inputs, Metrics, Rows, model_names, refuse, score_file
@@ -166,6 +166,7 @@ def read_rows(
         columns=columns,
     )
     queries.warn_of_ids()
+    _refuse_no_weight(queries.weight)
     _add_count_segments(queries, by)
     return queries, table, features
 
@@ -176,6 +177,13 @@ def _weight_of_letor(rows: LetorData, files: Sequence[Path]) -> str | None:
         return None
     warn(f"The means are weighted by {side_files(files[0])[-1]}. To leave the weights out, rename it.")
     return "weight"
+
+
+def _refuse_no_weight(weight: FloatArray | None) -> None:
+    if weight is not None and not weight.any():
+        raise LtrValueError(
+            "All weights are 0, so no query counts. Give some queries a weight, or leave the weights out."
+        )
 
 
 def _text(table: Any, name: str) -> AnyArray:
@@ -193,11 +201,7 @@ def _read_tables(files: list[Path], rows: Rows, text: Sequence[str], numbers: Se
     try:
         table = read_table(files, qid=rows.qid, label=rows.label, columns=numbers, text=text)
     except LtrKeyError as error:
-        hint = _file_hint(error, numbers)
-        for role, name in (("qid", rows.qid), ("label", rows.label)):
-            if f"no column {name!r}" in str(error):
-                hint = f" Name the column with --{role}."
-        raise LtrKeyError(*error.parts, hint) from None
+        raise LtrKeyError(*error.parts, _hint_of_column(error, rows, numbers)) from None
     both = [name for name in COUNT_SEGMENTS if name in by and name in table]
     if both:
         raise LtrValueError(f"--segment {both[0]} means a count, and also a column of the table. Rename the column.")
@@ -209,7 +213,7 @@ def evaluate_sorted(inputs: Inputs, options: Metrics, metrics: list[OneMetric] |
     refuse(("qrels", "runs"), "does not go with --sorted, because TREC files are read whole.")
     refuse(("on",), "does not go with --sorted. Write the scores into the files.")
     refuse(("cluster",), "does not go with --sorted. Leave --sorted out, so that the files are read whole.")
-    refuse(("positions",), "does not go with --sorted. Leave --sorted out, or write scores that rank as they do.")
+    refuse(("positions",), "does not go with --sorted. Leave --sorted out, or write the negative positions as scores.")
     files, scores, segments = _data_files(inputs, options.by), inputs.scores, _segment_columns(options.by)
     if file := next((item for item in scores.values() if score_file(item)), None):
         raise LtrValueError(f"--scores {file} does not go with --sorted. Write the scores into the files of DATA.")
@@ -241,11 +245,14 @@ def evaluate_sorted(inputs: Inputs, options: Metrics, metrics: list[OneMetric] |
         rows = chain([first], rows)
     rows = tqdm(rows, unit=" batches", disable=None, leave=False)
     try:
-        return evaluate_batches(
+        results = evaluate_batches(
             rows, scores=sources, metrics=metrics, by=columns, skill=options.skill, **names, **policy
         )
     except LtrKeyError as error:
-        raise LtrKeyError(*error.parts, _file_hint(error, scores.values())) from None
+        raise LtrKeyError(*error.parts, _hint_of_column(error, inputs, scores.values())) from None
+    if names["weight"] is not None:
+        _refuse_no_weight(next(iter(results.values())).weight)
+    return results
 
 
 def _as_wide_as_models(parts: Iterator[LetorData], models: Collection[Model]) -> Iterator[LetorData]:
@@ -299,7 +306,7 @@ def _scores(table: Any, item: str, on: list[str], queries: Queries) -> AnyArray:
         try:
             return np.asarray(table[item])
         except LtrKeyError as error:
-            raise LtrKeyError(*error.parts, _file_hint(error, [item])) from None
+            raise LtrKeyError(*error.parts, _hint_of_file(error, [item])) from None
     path, column = file
     if on:
         ids = {name: _text(table, name) for name in on}
@@ -318,7 +325,14 @@ def _scores(table: Any, item: str, on: list[str], queries: Queries) -> AnyArray:
     return scores
 
 
-def _file_hint(error: LtrKeyError, items: Iterable[str]) -> str:
+def _hint_of_column(error: LtrKeyError, rows: Rows, items: Iterable[str]) -> str:
+    """Return a remedy for a column that is missing, or an empty string."""
+    roles = {rows.qid: "--qid", rows.label: "--label"}
+    option = next((option for name, option in roles.items() if f"no column {name!r}" in str(error)), "")
+    return f" Name the column with {option}." if option else _hint_of_file(error, items)
+
+
+def _hint_of_file(error: LtrKeyError, items: Iterable[str]) -> str:
     """Return a sentence about the file that a missing column of ``--scores`` may mean, if it can explain the error."""
     item = next((item for item in items if repr(item) in str(error)), "")
     for path in (Path(item), Path(item.rpartition(":")[0])):

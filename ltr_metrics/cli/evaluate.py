@@ -47,7 +47,7 @@ def evaluate(
     level, the ideal and the skill.
 
     DATA are LETOR files, or tables with the columns qid and label (.parquet, .arrow, .feather,
-    .csv, .tsv, .jsonl). They can be compressed. The query sizes of a LETOR file can be in
+    .csv, .tsv, .jsonl, .json). They can be compressed. The query sizes of a LETOR file can be in
     FILE.query, and the weights of its documents in FILE.weight. Use --qrels and --run for TREC
     files.
 

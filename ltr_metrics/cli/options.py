@@ -41,6 +41,7 @@ WORDS_OF_PYTHON = {  # arguments of the library that no option is named after
     "column": "--scores FILE:COLUMN",
     "columns": "the column",
     "frame": "the table",
+    "result.geometric_mean(name)": "geometric_mean in the result of evaluate --format json",
 }
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from ltr_metrics._rows.per_query import labels_of
 from ltr_metrics.errors import Argument, LtrKeyError, LtrTypeError, LtrValueError, did_you_mean
 
 OF_ROWS = ("qid", "sample_weight", "query_weight", "docid", "retrieved", "judged", "cluster")
+TITLES = {"y_true": "label"} | {option: option for option in (*OF_ROWS, "by")}  # of the arguments that are columns
 INSTEAD = "Add it to the table and name its column, or leave data= out and pass all columns as arrays."
 Segmenting = str | Sequence[str] | Mapping[str, str]  # columns of segments, or the column of each segmentation
 
@@ -42,11 +44,7 @@ def column_of(data: Any, name: Any, option: str) -> Any:
             f"arrays. Got a {type(data).__name__}, for which data[{name!r}] says: {error}"
         ) from error
     except Exception as error:  # a KeyError, a ValueError, or what the library of the table has for it
-        known = list(map(str, column_names(data))) if has_named_columns(data) else []
-        if name not in known:
-            has = f" It has {', '.join(known)}." * bool(known)
-            message = f"data has no column {name!r}.{did_you_mean(name, known)}{has} Name the column with "
-            raise LtrKeyError(message, Argument(option, ...), ".") from error
+        refuse_absent(data, "data has", name, error, " Name the column with ", Argument(option, ...), ".")
         column = None  # Arrow names no column that is there twice
     if column is None or getattr(column, "ndim", 1) != 1:
         raise LtrValueError(
@@ -54,6 +52,29 @@ def column_of(data: Any, name: Any, option: str) -> Any:
             "is None, name another column."
         )
     return column
+
+
+def refuse_absent(table: Any, has: str, name: str, error: Exception, *remedy: str) -> None:
+    """Raise an error for a column that a table does not have."""
+    known = list(map(str, column_names(table))) if has_named_columns(table) else []
+    if name not in known:
+        listed = f" It has {', '.join(known)}." * bool(known)
+        raise LtrKeyError(f"{has} no column {name!r}.{did_you_mean(name, known)}{listed}", *remedy) from error
+
+
+@contextmanager
+def naming_columns(label: str | None, options: Mapping[str, Any]) -> Iterator[None]:
+    """Say of an error which column it is about, where the message has the name of an argument."""
+    try:
+        yield
+    except (LtrValueError, LtrTypeError) as error:
+        names = {"y_true": label or "label", **options, "qid": options.get("qid") or "qid"}
+        words = {
+            one: f"column {names[one]!r} ({title})" for one, title in TITLES.items() if isinstance(names.get(one), str)
+        }
+        words["y_score"] = "the scores"
+        parts = [words.get(part, part) if isinstance(part, Argument) else part for part in error.parts]
+        raise type(error)(*parts) from error
 
 
 def columns_by_key(names: Any, option: str) -> dict[str, Any]:
@@ -79,7 +100,13 @@ def read_options(data: Any, label: str | None, options: Mapping[str, Any], neede
     read = {option: column_of(data, one, option) if option in OF_ROWS else one for option, one in given.items()}
     if "query_weight" in read:
         rows = GroupedRows.of_ids(as_ids(read["qid"], Argument("qid")))
-        weights, code = labels_of(rows, Argument("query_weight"), read["query_weight"])
+        try:
+            weights, code = labels_of(rows, Argument("query_weight"), read["query_weight"])
+        except LtrValueError as error:
+            remedy = " If rows of a query have different weights, name the column with "
+            raise LtrValueError(
+                *error.parts, remedy, Argument("sample_weight", ...), ", which takes the mean."
+            ) from None
         read["query_weight"] = np.array(weights)[code]
     if isinstance(by := given.get("by"), str):
         read["by"] = column_of(data, by, "by")

@@ -21,7 +21,7 @@ from ltr_metrics._rows.signatures import with_options_of
 from ltr_metrics._rows.words import ConventionName, NoRelevant, TiePolicy, Unjudged
 from ltr_metrics.errors import Argument, LtrTypeError, LtrValueError, did_you_mean, naming
 from ltr_metrics.evaluation.by_metric import ByMetric
-from ltr_metrics.evaluation.columns import column_of, columns_by_key, read_options, refuse_mixture
+from ltr_metrics.evaluation.columns import column_of, columns_by_key, naming_columns, read_options, refuse_mixture
 from ltr_metrics.evaluation.fingerprint import Fingerprint
 from ltr_metrics.evaluation.means import means
 from ltr_metrics.evaluation.result import Evaluation, weights_above_0
@@ -390,12 +390,14 @@ def evaluate(
         if isinstance(y_true, Queries):
             raise LtrTypeError("y_true is a Queries, which evaluates scores itself: y_true.evaluate(y_score, metrics).")
         return Queries(y_true, **options).evaluate(y_score, metrics, **policy, skill=skill, n_threads=n_threads)
-    queries = Queries(**read_options(data, label, options, resolve_once(metrics, **policy).needed_columns))
+    needed = resolve_once(metrics, **policy).needed_columns
     score, results = "score" if score is None else score, {}
-    for key, name in columns_by_key(score, "score").items():
-        y_score = column_of(data, name, "score")
-        with naming(name):
-            results[key] = queries.evaluate(y_score, metrics, **policy, skill=skill, n_threads=n_threads)
+    with naming_columns(label, options):
+        queries = Queries(**read_options(data, label, options, needed))
+        for key, name in columns_by_key(score, "score").items():
+            y_score = column_of(data, name, "score")
+            with naming(name):
+                results[key] = queries.evaluate(y_score, metrics, **policy, skill=skill, n_threads=n_threads)
     return results[score] if isinstance(score, str) else results
 
 

@@ -109,10 +109,12 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, AnyArray], dict[str, A
         header = json.loads((table.schema.metadata or {}).get(KEY, b"{}"))
     if not header:
         raise LtrValueError(f"{path} is a Parquet file, but not a saved result: it lacks the header of result.save.")
-    if header.get("format") != FORMAT:
+    policy = header.get("policy")
+    is_other = isinstance(policy, dict) and policy.keys() != Policy.__dataclass_fields__.keys()
+    if header.get("format") != FORMAT or is_other:
         raise LtrValueError(
-            f"{path} has the format {header.get('format')!r}, and this version reads format {FORMAT}. Files of format "
-            "1 lack the checksums by which Parquet detects damage. Evaluate and save again."
+            f"{path} was saved by another version of ltr_metrics, whose results this version does not read, unless its "
+            "header is damaged. Evaluate again, and save the result."
         )
     return column, header
 

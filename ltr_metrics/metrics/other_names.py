@@ -18,6 +18,7 @@ class OtherName(NamedTuple):
     remark: tuple[str, ...] = ()  # what else it takes to get the same number
 
 
+GEOMETRIC = (", and its geometric mean is ", Argument("result.geometric_mean(name)"))
 WITH_WORST = (" with ", Argument("ties", "worst"), InPython(' and the labels as columns={"label": y}'))
 OTHER_NAMES = (
     OtherName("LightGBM", "lambdarank", "ndcg{k}"),
@@ -38,8 +39,8 @@ OTHER_NAMES = (
     OtherName("trec_eval", "set_P", "precision"),
     OtherName("trec_eval", "set_recall", "recall"),
     OtherName("trec_eval", "set_F", "f1"),
-    OtherName("trec_eval", "gm_map", "map", (", and its geometric mean is result.geometric_mean('map')",)),
-    OtherName("trec_eval", "gm_bpref", "bpref", (", and its geometric mean is result.geometric_mean('bpref')",)),
+    OtherName("trec_eval", "gm_map", "map", GEOMETRIC),
+    OtherName("trec_eval", "gm_bpref", "bpref", GEOMETRIC),
     OtherName("ir_measures", "R{k}", "recall{k}"),
     OtherName("ranx", "ndcg_burges{k}", "ndcg_exp{k}"),
     OtherName("ranx", "dcg_burges{k}", "dcg_exp{k}"),

@@ -151,6 +151,8 @@ class Report:
                     row |= result.skill_row(metric) | {"skill_standard_error": result.skill_standard_error[metric]}
                     if model in self.intervals:
                         row |= {end: getattr(one, end) for end in ("skill_ci_low", "skill_ci_high")}
+                if not (values < 0).any():
+                    row |= {"geometric_mean": result.geometric_mean(metric)}
                 row |= {f"q{100 * level:g}": value for level, value in zip(QUANTILES, quantiles, strict=True)}
                 rows.append(row | {"n_queries": len(values), "n_undefined": result.n_undefined[metric]})
         return rows

@@ -53,6 +53,10 @@ def made(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 BAD = [
     # models, scores and data
+    ("evaluate data.csv --scores flat --weight flat", "All weights are 0, so no query counts. Give some"),
+    ("evaluate data.csv --scores flat --weight flat --sorted", "All weights are 0, so no query counts. Give some"),
+    ("evaluate data.csv --scores flat --label lable --sorted", "no column 'lable'.* Name the column with --label"),
+    ("evaluate data.csv --scores flat -m gm_map", "is 'map' here, and its geometric mean is geometric_mean in the result of evaluate --format json"),
     ("evaluate", "Name the DATA: LETOR files or tables, or --qrels FILE with --run"),
     ("evaluate data.txt", "Name what to evaluate: --model, --scores or --run"),
     ("evaluate data.txt --scores a=9", "no feature '9' .* features 1 to 6.*pass --n-features"),
@@ -159,7 +163,7 @@ BAD = [
     (f"explain {CSV} --metrics ndcg,map --from lightgbm --to ranx", "a: --metric takes one metric, by name. Got 'ndcg,map'"),
     # data that look like arguments
     ("evaluate ids.csv --scores s -m map --segment by", r"--segment by must .*\(query ties='docid'\) has 'b'"),
-    ("evaluate 'by=us.csv' --scores query_weight=no_relevant --label ties", "query_weight: the scores must be numbers"),
+    ("evaluate 'by=us.csv' --scores query_weight=no_relevant --label ties", r"by=us.csv:2: no_relevant must be a number. Got 'x'"),
     ("evaluate 'by=us.csv' --scores ties", r"the grades must be finite: got nan at row 1 \(query by=us\)"),
     ("evaluate 'by=us.csv' --scores ties -m map", r"or get the label 0, so that they keep their rank"),
     ("compare --result a=own.csv --result b=own.csv", "own.csv: by must be numbers"),

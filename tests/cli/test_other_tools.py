@@ -27,19 +27,8 @@ def as_json(done: Done) -> Any:
 
 # -- values per query --------------------------------------------------------------------------------------------------
 
-MEASURES = (
-    "map",
-    "map_cut_5",
-    "P_5",
-    "recip_rank",
-    "ndcg",
-    "ndcg_cut_10",
-    "recall_5",
-    "success_1",
-    "Rprec",
-    "bpref",
-    "set_F",
-)
+MEASURES = ["map", "map_cut_5", "P_5", "recip_rank", "ndcg", "ndcg_cut_10", "recall_5", "success_1", "Rprec", "bpref"]
+MEASURES += ["set_F"]
 
 
 @pytest.fixture
@@ -54,20 +43,7 @@ def theirs(folder: Path) -> dict[str, dict[str, float]]:
     for line in Path("tied.run").read_text().splitlines():
         topic, _, docid, _, score, _ = line.split()
         run.setdefault(topic, {})[docid] = float(score)
-    measures = {
-        "map",
-        "map_cut.5",
-        "P.5",
-        "recip_rank",
-        "ndcg",
-        "ndcg_cut.10",
-        "recall.5",
-        "success.1",
-        "Rprec",
-        "bpref",
-        "set_F",
-        "num_ret",
-    }
+    measures = {re.sub(r"_(\d+)$", r".\1", name) for name in (*MEASURES, "num_ret")}
     values: dict[str, dict[str, float]] = pytrec_eval.RelevanceEvaluator(qrels, measures).evaluate(run)
     return values
 

@@ -142,14 +142,16 @@ WRONG: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "columns": ({"data": ROWS, "columns": ROWS}, ltr.LtrTypeError, "columns= must name .* Got a DataFrame"),
     "sizes": ({"data": ROWS, "group": [len(ROWS)]}, ltr.LtrTypeError, "group= has sizes, .* query ids with qid="),
     "row weights": ({"data": ROWS, "query_weight": "weight"}, ltr.LtrValueError,
-        r"query_weight must be one label per query: row .* another row of the query has"),
+        r"column 'weight' \(query_weight\) must be one label per query: row .* another row .* with sample_weight=, which takes"),
     "no table": ({"y_true": [1, 0], "y_score": [1, 0], "label": "label"}, ltr.LtrTypeError, "label= names a column of data="),
     "positional table": ({"y_true": ROWS, "score": "new"}, ltr.LtrTypeError, "score= names a column of .* pass data=table"),
     "no score at all": ({"y_true": [1, 0], "qid": [1, 1]}, ltr.LtrTypeError, "y_score must be an array or a list, got None"),
-    "a bad label": ({"data": SMALL | {"label": [0, -1]}}, ltr.LtrValueError, "y_true must not be negative: got -1.0 at row 1"),
-    "a bad score": ({"data": SMALL | {"new": [0, np.nan]}, "score": ["score", "new"], "metrics": "mrr"}, ltr.LtrValueError, "^new: y_score must not be NaN: got nan at row 1"),
-    "lengths": ({"data": SMALL | {"score": [1, 2, 3]}}, ltr.LtrValueError, "^score: y_score must .* per row .*: got 3"),
-    "more weights": ({"data": SMALL | {"w": [1] * 3}, "query_weight": "w"}, ltr.LtrValueError, "query_weight must have one label per query .* Got 3"),
+    "a bad label": ({"data": SMALL | {"label": [0, -1]}}, ltr.LtrValueError, r"column 'label' \(label\) must not be negative: got -1.0 at row 1"),
+    "a bad flag": ({"data": SMALL | {"j": [1, 2]}, "judged": "j"}, ltr.LtrTypeError, r"column 'j' \(judged\) must be True or False"),
+    "a bad id": ({"data": SMALL | {"qid": ["a", ""]}}, ltr.LtrValueError, r"column 'qid' \(qid\) must have an id in every row"),
+    "a bad score": ({"data": SMALL | {"new": [0, np.nan]}, "score": ["score", "new"], "metrics": "mrr"}, ltr.LtrValueError, "^new: the scores must not be NaN: got nan at row 1"),
+    "lengths": ({"data": SMALL | {"score": [1, 2, 3]}}, ltr.LtrValueError, "^score: the scores must .* per row .*: got 3"),
+    "more weights": ({"data": SMALL | {"w": [1] * 3}, "query_weight": "w"}, ltr.LtrValueError, r"\(query_weight\) must have one label per query .* Got 3"),
 }  # fmt: skip
 
 
@@ -176,7 +178,7 @@ def test_what_is_no_column_is_refused(case: str) -> None:
             ["score", "new"],
             {"data": ROWS.assign(label=-1)},
             ltr.LtrValueError,
-            "y_true must not be negative",
+            r"column 'label' \(label\) must not be negative",
         ),
     ],
 )

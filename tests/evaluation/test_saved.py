@@ -54,9 +54,9 @@ def without_header(path: Path) -> None:
     pq.write_table(pa.table({"qid": [1], "mrr": [0.5]}), path)
 
 
-def of_another_format(path: Path) -> None:
+def of_another_version(path: Path, **fields: Any) -> None:
     table = pq.read_table(path)
-    header = json.loads(table.schema.metadata[b"ltr_metrics"]) | {"format": 1}
+    header = json.loads(table.schema.metadata[b"ltr_metrics"]) | (fields or {"format": 1})
     pq.write_table(table.replace_schema_metadata({b"ltr_metrics": json.dumps(header).encode()}), path)
 
 
@@ -66,7 +66,8 @@ def of_another_format(path: Path) -> None:
         (lambda path: path.write_bytes(path.read_bytes()[: path.stat().st_size // 2]), "is damaged, cut off or not"),
         (lambda path: path.write_text("qid,label\n1,2\n"), "is damaged, cut off or not"),
         (without_header, "is a Parquet file, but not a saved result"),
-        (of_another_format, "has the format 1, and this version reads format 2.*lack the checksums"),
+        (of_another_version, "was saved by another version of ltr_metrics.*Evaluate again"),
+        (lambda path: of_another_version(path, policy={"mean_over": "queries"}), "saved by another version"),
     ],
 )
 def test_what_is_no_saved_result_is_refused(damage: Any, message: str, tmp_path: Path) -> None:

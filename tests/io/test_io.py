@@ -265,11 +265,11 @@ TABLES: dict[str, Callable[[pd.DataFrame, Path], object]] = {
 
 
 @pytest.mark.parametrize("ending", ["", *COMPRESS])
-@pytest.mark.parametrize("name", [*TABLES, "a.jsonl"])
+@pytest.mark.parametrize("name", [*TABLES, "a.jsonl", "a.json"])
 def test_tables(tmp_path: Path, name: str, ending: str) -> None:
     """Under their own name, and under one that says nothing: .dat, or that of another compression."""
-    if name == "a.jsonl":
-        FRAME.to_json(tmp_path / name, orient="records", lines=True)
+    if name not in TABLES:
+        FRAME.to_json(tmp_path / name, orient="records", lines=name == "a.jsonl")
     else:
         TABLES[name](FRAME, tmp_path / name)
     content = COMPRESS.get(ending, bytes)((tmp_path / name).read_bytes())
@@ -376,6 +376,11 @@ BAD_TABLES: dict[str, tuple[str, str | bytes, str]] = {
     "two columns": ("a.csv", "qid,label,label\n1,0,1\n", r"a.csv has 2 columns named 'label'"),
     "integers": ("a.csv", f"qid,label\n1,0.5\n1,{2**53 + 1}\n", r"label must not hold integers beyond 2\*\*53.* row 1"),
     "long line": ("a.csv", "qid,label\n1,0\n\n1,0,5\n", r"a.csv:4: a line must have as many fields as the header, 2. It has 3: '1, 0, 5'"),
+    "open quote": ("a.csv", 'qid,label,t\n1,0,"a\n1,0,b\n', "a.csv has a quote that nothing closes"),
+    "array of numbers": ("a.json", '[{"qid": 1, "label": 1}, 3]', "a.json: each row of an array must be .* Row 1 is 3"),
+    "half an array": ("a.json", '[{"qid": 1,', "a.json is damaged, cut off"),
+    "pandas' default": ("a.json", '{"qid": {"0": 1}, "label": {"0": 1}}', "a.json:1: a line must be one JSON object.*orient="),
+    "no rows": ("a.json", "[]", "a.json has no column 'qid'. It has none"),
     "short line": ("a.tsv", "qid\tlabel\n1\t0\n1\n", r"a.tsv:3: a line must have as many fields as the header, 2. It has 1"),
     "no separator": ("a.csv", "qid\n1\n", r"a.csv has no column 'label'. It has qid"),
     "no Parquet": ("a.parquet", "qid,label\n1,0,5\n", r"a.parquet is damaged"),
@@ -505,6 +510,25 @@ def test_the_line_and_the_cell_that_is_no_number_are_named(tmp_path: Path) -> No
             read_scores(write(tmp_path, f'qid,s\n7,"{cell}"\n', "a.csv"), on={"qid": ["7"]})
     with pytest.raises(ltr.LtrTypeError, match=r"y_true must be numbers .* got '1' at row 0\. Convert the column"):
         ltr.evaluate(["1", "0"], [1, 2], group=[2])
+
+
+def test_text_with_line_breaks_is_read_in_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "LONGEST_LINE", 1000)
+    rows = pd.DataFrame({"qid": range(200), "label": 1, "s": 0.5, "text": 'one, of "many"\n\nlines, ' * 20})
+    rows.to_csv(tmp_path / "a.csv", index=False)
+    pd.testing.assert_frame_equal(read_table(tmp_path / "a.csv").assign(qid=range(200)), rows, check_dtype=False)
+    parts = list(table_batches(tmp_path / "a.csv", numbers=["label", "s"]))
+    assert len(parts) > 10
+    assert pd.concat(parts)["qid"].tolist() == list(map(str, range(200)))
+    for end in ("\n", "", "\r\n"):
+        assert len(read_table(write(tmp_path, f'qid,label,t\n1,0,"a"b\n1,1,"c\nd\n"{end}', "b.csv"))) == 2
+
+
+@pytest.mark.parametrize("flags", [("True", "False"), ("true", "false"), ("1", "0")])
+def test_flags_of_csv_are_grades(tmp_path: Path, flags: tuple[str, str]) -> None:
+    path = write(tmp_path, "qid,label\n7,{}\n7,{}\n".format(*flags), "a.csv")
+    for rows in (read_table(path), next(table_batches(path, numbers=["label"]))):
+        assert rows["label"].tolist() == [1, 0]
 
 
 OTHER_CONTENTS: dict[str, tuple[bytes, str]] = {

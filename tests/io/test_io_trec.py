@@ -112,6 +112,7 @@ FORM_OF_QRELS = "a line must have the form 'topic iteration docno grade', in UTF
 FORM_OF_RUN = "a line must have the form 'topic Q0 docno rank score tag', in UTF-8 without NUL. Got"
 BAD_QRELS: dict[str, tuple[str | bytes, str]] = {
     "too few fields": ("7 0 A 1\n7 0 A\n", rf"a.qrels:2: {FORM_OF_QRELS} '7 0 A'"),
+    "commas": ("7,0,A,1\n", rf"a.qrels:1: {FORM_OF_QRELS} .*, with 1 fields instead of 4. Separate the fields by spaces"),
     "a run": ("7 Q0 A 1 2.5 tag\n", rf"a.qrels:1: {FORM_OF_QRELS} '7 Q0 A 1 2.5 tag', with 6 fields instead of 4"),
     "a space in an id": ("7 0 A 1\n7 0 annual report.pdf 1\n", rf"a.qrels:2: {FORM_OF_QRELS} .*, with 5 fields"),
     "text": ("\n7 0 A 1\n7 0 B x\n", rf"a.qrels:3: {FORM_OF_QRELS} '7 0 B x'"),
@@ -169,6 +170,9 @@ OURS = {
     "map": "map(denominator=relevant)", "recip_rank": "mrr", "ndcg": "ndcg_lin", "set_P": "precision",
     "set_recall": "recall", "set_F": "f1", "Rprec": "rprec", "rbp": "rbp(p=0.9)",
     **{f"success_{k}": f"hit@{k}" for k in (1, 5, 10)},
+    # Version 10 printed the file. The convention rounds as version 9 and pytrec_eval do, which gives other values here.
+    **{f"iprec_at_recall_{i / 10:.2f}": f"iprec(recall={i / 10:g},rounding=nearest)" for i in range(11)},
+    "11pt_avg": "iprec(rounding=nearest)",
     **{f"{theirs}_{k}": f"{ours}@{k}" for theirs, ours in CUT.items() for k in (5, 10, 15, 20, 30, 100, 200, 500, 1000)},
 }  # fmt: skip
 
@@ -213,6 +217,7 @@ def test_metrics_of_trec_evals_own_test(data: Path, of_nist: TrecData) -> None:
     for name in by_convention.mean.keys() & result.mean.keys():
         np.testing.assert_array_equal(by_convention.per_query[name], result.per_query[name])
     assert by_convention.mean.keys() <= result.mean.keys()
+    assert f"{by_convention.geometric_mean('map'):.4f}" == printed["gm_map"]["all"]
     for k in (5, 10, 20):
         judged = ltr.evaluate(**of_nist, metrics=f"judged@{k}", convention="trec_eval")
         expected = [1 - float(printed[f"unj_{k}"][topic]) for topic in judged.qid]
