@@ -25,7 +25,7 @@ LINES = [
 
 @pytest.fixture
 def origins(folder: Path) -> None:
-    """Files with the names and the forms of the page: MS MARCO, BEIR, TREC, MSLR, Yahoo, Kaggle and Quepid."""
+    """Files with the names and the forms of the page: MS MARCO, BEIR, TREC, LETOR, MSLR, Yahoo, Kaggle, Quepid, a log."""
     Path("qrels").rename("qrels.txt")
     for name in ("qrels", "Fold1"):
         Path(name).mkdir()
@@ -39,11 +39,16 @@ def origins(folder: Path) -> None:
         Path(name).write_text(Path("b.run" if name == "new.txt" else "a.run").read_text())
     for name in ("Fold1/test.txt", "set1.test.txt"):
         Path(name).write_text(Path("data.txt").read_text())
-    rows = pd.read_parquet("data.parquet")[["qid", "label"]]
+    lines = Path("data.txt").read_text().splitlines()
+    Path("S5.txt").write_text("".join(f"{line} 25:{i % 7}\n" for i, line in enumerate(lines)))
+    table = pd.read_parquet("data.parquet")
+    rows = table[["qid", "label"]].copy()
     rows["rank"] = rows.groupby("qid").cumcount() + 1
     rows.assign(label=np.minimum(rows["label"], 1)).to_csv("answers.csv", index=False)
     names = {"qid": "Query Text", "label": "Rating", "rank": "Doc Position"}
     rows.rename(columns=names).to_csv("case.csv", index=False)
+    log = {"request": rows["qid"], "bought": rows["label"] > 0, "shown_at": rows["rank"]}
+    pd.DataFrame(log | {"new": table["Column_0"], "user": table["user"]}).to_parquet("log.parquet")
 
 
 @pytest.mark.usefixtures("origins")
