@@ -202,7 +202,7 @@ class Report:
             "comparison": self.comparison,
             "leaderboard": None if self.leaderboard is None else self.leaderboard.rows,
             "relative": [
-                {"metric": metric, "model": model, **change._asdict()}
+                {"metric": metric, "model": model, **change.to_dict()}
                 for metric, of_models in ({} if self.comparison is None else self.comparison.relative).items()
                 for model, change in of_models.items()
             ],

@@ -537,7 +537,7 @@ def test_a_relative_change_agrees_with_a_relative_gate() -> None:
     models = {"base": X[:, 0], "new": X[:, 0] + 0.02 * X[:, 1]}
     comparison = ltr.compare(models, y, qid=qid, metrics=["ndcg@10", "mrr"])
     for metric in ("ndcg@10", "mrr"):
-        _, low, high = comparison.relative[comparison[metric].metric]["new"]
+        _, low, high = dataclasses.astuple(comparison.relative[comparison[metric].metric]["new"])
         for share in (0.02, -0.02):  # of the width: the limit is slightly below the end, or above it
             limit = 100 * (low - share * (high - low))
             assert ltr.gate(comparison, f"{metric} > {limit:.8f}%").passed == (share > 0)
@@ -546,7 +546,7 @@ def test_a_relative_change_agrees_with_a_relative_gate() -> None:
 def test_a_relative_change_needs_a_mean_above_0() -> None:
     y, qid, scores = [0, 1, 0, 1, 0, 1], [1, 1, 2, 2, 3, 3], {"base": [2, 1] * 3, "new": [1, 2, 2, 1, 1, 2]}
     comparison = ltr.compare(scores, y, qid=qid, metrics=["mrr", "precision@1"])
-    assert np.isnan(comparison.relative["precision@1"]["new"]).all()
+    assert np.isnan(dataclasses.astuple(comparison.relative["precision@1"]["new"])).all()
     assert comparison.relative["mrr"]["new"].value == pytest.approx((5 / 6 - 1 / 2) / (1 / 2))
     pairs = ltr.compare(scores | {"other": [1, 2] * 3}, y, qid=qid, metrics="mrr", baseline=None).relative["mrr"]
     assert list(pairs) == [("new", "base"), ("other", "base"), ("other", "new")]

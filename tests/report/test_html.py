@@ -7,7 +7,7 @@ import hashlib
 import json
 import re
 from collections import Counter
-from dataclasses import replace
+from dataclasses import astuple, replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -125,7 +125,7 @@ def signed(value: float, digits: int = 4) -> str:
 def relative_change(comparison: ltr.Comparison, row: Any) -> str:
     """Return the difference as a share of the baseline's mean, with its interval."""
     assert comparison.relative[row.metric][row.model].value == row.difference / row.baseline_mean
-    value, low, high = (numbers.percent(one, "+") for one in comparison.relative[row.metric][row.model])
+    value, low, high = (numbers.percent(one, "+") for one in astuple(comparison.relative[row.metric][row.model]))
     return f"{value} [{low}, {high}]"
 
 
