@@ -35,7 +35,8 @@ def as_vector(values: Any, name: str, n_rows: int | None = None) -> AnyArray:
     is_sequence = hasattr(values, "__len__") and not isinstance(values, (str, bytes, Mapping, AbstractSet))
     array = as_array(values, name) if is_sequence else np.asarray(None)
     if not array.ndim:
-        raise LtrTypeError(name, f" must be an array or a list, got {_kind(values)}.")
+        remedy = f" Pass the column itself, as in frame[{values!r}]." if isinstance(values, str) else ""
+        raise LtrTypeError(name, f" must be an array or a list, got {_kind(values)}.", InPython(remedy))
     if array.ndim != 1:
         remedy = OF_LISTS if isinstance(values, (list, tuple)) else OF_COLUMNS
         raise LtrValueError(name, f" must be one-dimensional, got shape {array.shape}.", remedy)

@@ -128,7 +128,10 @@ class Identification(Tabular):
         if unchanged:
             return f"{asked} is the value under {_listed(unchanged)}."
         if self.matches:
-            return f"{asked} is the value of no convention, but of {len(self.matches)} with one changed choice."
+            near, others = self.matches[0], len(self.matches) - 1
+            choice = f"{near.changed}: {format_choice(str(near.changed), near.to)}"
+            more = f" ({others} more such matches)" if others else ""
+            return f"{asked} is the value of no convention, but of {_listed(near.conventions)} with {choice}{more}."
         percent = any(abs(one.value - self.value / 100) <= self.tolerance / 100 for one in self.candidates)
         hint = " As a percentage it would match: divide it by 100." if percent else ""
         untried = _listed([name for name, reason in self.refused.items() if reason == NEEDS_DOCID])

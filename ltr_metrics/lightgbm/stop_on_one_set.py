@@ -115,7 +115,8 @@ class EarlyStopping:
         if len(chosen) > 1:
             raise several_sets(str(self._watched), [data for data, _ in chosen])
         if not chosen:
-            raise not_evaluated(self._watched, [f"{metric} of {data}" for data, metric, _ in results], "feval")
+            where = "feval, for data sets in valid_sets, or to LGBMRanker.fit(eval_metric=...), for those in eval_set"
+            raise not_evaluated(self._watched, [f"{metric} of {data}" for data, metric, _ in results], where)
         ((data, result),) = chosen
         # LightGBM's callback ignores the training data, which it recognises by their name.
         values = f"{data} (watched)", name, *result[2:]

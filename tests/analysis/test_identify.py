@@ -96,6 +96,12 @@ def test_without_ties_the_order_of_ties_is_no_choice() -> None:
     assert set(found.refused) == OF_IDS
 
 
+def test_the_sentence_names_the_nearest_changed_choice() -> None:
+    call: dict[str, Any] = {"y_true": [2, 0, 1, 0, 0, 1, 2, 0], "y_score": [5, 4, 3, 2, 1, 3, 2, 1], "group": [5, 3]}
+    found = ltr.identify_convention(**call, metric="ndcg@2", value="0.75")
+    assert found.sentence.endswith("of no convention, but of catboost with k: 1 (2 more such matches).")
+
+
 def test_digits_set_the_tolerance() -> None:
     call: dict[str, Any] = {"y_true": [2, 0, 1], "y_score": [3, 2, 1], "group": [3], "metric": "ndcg"}
     for value, tolerance in (("0.41", 5e-3), ("0.4100", 5e-5), (0.41, 5e-3), ("1e-3", 5e-4), (1, 0.5)):

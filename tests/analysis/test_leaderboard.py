@@ -139,8 +139,9 @@ def test_all_pairs_are_those_of_each_baseline_and_corrected_together() -> None:
     p = [row.p_value for row in pairs.rows if row.metric == "map"]
     assert [row.p_adjusted for row in pairs.rows if row.metric == "map"] == pytest.approx(correct(p, "holm"))
     assert pairs.changes("map", "c", "b").improved.size == pairs["map", "c", "b"].wins
-    with pytest.raises(ltr.LtrKeyError, match="Which pair"):
-        pairs["map", "c"]
+    for key, asked in (("map", "no model"), (("map", "c"), "'c'")):
+        with pytest.raises(ltr.LtrKeyError, match=rf"Which pair of models\? Got {asked}\. Pass the model"):
+            pairs[key]
     with pytest.raises(ltr.LtrValueError, match="needs a baseline"):
         ltr.gate(pairs, "map > 0")
 

@@ -56,6 +56,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"y_true": csr_matrix([Y])}, "y_true must be an array or a list, got a csr_matrix"),
     ({"y_true": (grade for grade in Y)}, "y_true must be an array or a list, got a generator"),
     ({"y_true": ltr.Queries(Y, group=[4]), "group": None}, r"y_true.evaluate\(y_score, metrics\)"),
+    ({"y_true": "label"}, r"y_true must be an array or a list, got a str\. Pass the column itself, as in frame\['label'\]"),
     ({"group": 4}, "group must be an array or a list, got an int"),
     ({"y_score": objects("1", "2", "3", "4")}, "got '1' at row 0"),
     ({"y_true": [0, 1, NAN, 0]}, r"y_true must be finite: got nan at row 2 \(query 1\).*can be dropped"),

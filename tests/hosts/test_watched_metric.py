@@ -179,7 +179,7 @@ def test_one_set_the_training_set_included(sets: list[tuple[str, Part]], watched
         (SETS, feval("mrr"), "mrr", "test", "mrr of 'test', which is not evaluated.*mrr of one"),
         (SETS, feval("mrr"), "map", "one", "map of 'one', which is not evaluated"),
         ([("v", VALID), ("v", SHORT)], feval("mrr"), "mrr", "v", "Several data sets have mrr.*of v, v"),
-        (SETS, None, "map", None, "here: no metric on any validation set. Pass the metric to feval"),
+        (SETS, None, "map", None, "no metric on any validation set. Pass .* feval, for data sets in valid_sets"),
     ],
 )
 def test_sets_that_cannot_be_watched(sets: Any, metric: Any, watched: str, data_name: Any, message: str) -> None:

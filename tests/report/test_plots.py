@@ -256,6 +256,8 @@ def test_learning_curves_are_those_of_the_log() -> None:
         if segment[0, 0] < round_ + 1 < segment[1, 0]
     }
     assert covered == set(curve.plateau.tolist())
+    with pytest.raises(ltr.LtrTypeError, match=r"must be the PerQueryLog that was passed to the training as log="):
+        LearningCurveDisplay.from_log({"valid": {"ndcg@5": [0.5]}}, "valid", "ndcg@5")  # type: ignore[arg-type]
 
 
 def curve_of(level: float, metric: str = "mrr", confidence: float = 0.95, first: int = 0) -> LearningCurve:

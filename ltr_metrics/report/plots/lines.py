@@ -12,7 +12,7 @@ import numpy as np
 
 from ltr_metrics._rows.checks import FloatArray, IntArray
 from ltr_metrics.analysis.comparison import Comparison
-from ltr_metrics.errors import LtrKeyError, LtrValueError, import_extra
+from ltr_metrics.errors import LtrKeyError, LtrTypeError, LtrValueError, import_extra
 from ltr_metrics.evaluation.means import counting, mean_interval
 from ltr_metrics.evaluation.ranges import Range, of_differences, range_of, within
 from ltr_metrics.evaluation.result import Evaluation
@@ -373,9 +373,11 @@ class LearningCurveDisplay(Display):
 
         Raises
         ------
-        LtrValueError, LtrKeyError
-            If the log has no such data set or metric.
+        LtrTypeError, LtrValueError, LtrKeyError
+            If this is not a log, or it has no such data set or metric.
         """
+        if not isinstance(log, PerQueryLog):
+            raise LtrTypeError(f"log must be the PerQueryLog that was passed to the training as log=. Got {log!r}.")
         chosen = list(data) if isinstance(data, (list, tuple)) else [data]
         curves = [log.learning_curve(one, metric, confidence) for one in chosen]
         return cls(curves={curve.data: curve for curve in curves})
