@@ -157,6 +157,22 @@ def test_measures_that_are_not_here_are_named(run: Run) -> None:
     assert [(row["metric"], row["mean"]) for row in as_json(done)["rows"]] == [("map(denominator=relevant)", 0.75)]
 
 
+# -- scores of RankLib -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("data", ["rows.txt", "rows.csv"])
+def test_scores_of_ranklib_belong_to_the_queries_of_the_data(run: Run, folder: Path, data: str) -> None:
+    Path("rows.txt").write_text("1 qid:010 1:1\n0 qid:010 1:2\n1 qid:11 1:3\n0 qid:11 1:4\n")
+    Path("rows.csv").write_text("qid,label\n010,1\n010,0\n11,1\n11,0\n")
+    Path("good").write_text("010\t0\t1\n010\t1\t2\n11\t0\t2\n11\t1\t1\n")
+    assert as_json(run(f"evaluate {data} --scores a=./good -m mrr --format json"))["means"][0]["mean"] == 0.75
+    Path("other").write_text("11\t0\t2\n11\t1\t1\n010\t0\t1\n010\t1\t2\n")  # two queries of one size
+    done = run(f"evaluate {data} --scores a=./other -m mrr")
+    assert done.status == 2
+    assert "other must have the queries of the data in their order" in done.err
+    assert "At row 0, it has the query '11', and the data have '010'" in done.err
+
+
 # -- positions ---------------------------------------------------------------------------------------------------------
 
 
