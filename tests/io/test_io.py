@@ -194,7 +194,7 @@ def test_weights_beside_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         for weights, message in (
             ("1\n2\n", "a.txt.weight must have one weight per document of .*a.txt: it has 2, for 3 documents or more"),
             ("1\n2\n3\n4\n", "it has 4, for 3 documents or more. Repeat a weight of a query for each of its documents"),
-            ("1\nx\n3\n", "a.txt.weight must have one number per line"),
+            ("1\nx\n3\n", "a.txt.weight:2: a line must have one number, the weight of a document. Got 'x'"),
         ):
             write(tmp_path, weights, "a.txt.weight")
             with pytest.raises(ltr.LtrValueError, match=message):
@@ -440,6 +440,12 @@ def test_other_errors_of_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         list(table_batches(tmp_path / "blank.parquet", numbers=["label"]))
     with pytest.raises(FileNotFoundError):
         read_table(tmp_path / "absent.csv")
+    monkeypatch.setattr(tables, "LONGEST_LINE", 1 << 10)
+    for text in ("x" * 4000, "\n" * 4000):
+        long = write(tmp_path, f'qid,label,text\n1,0,"{text}"\n1,1,x\n', "long.csv")
+        for read in (read_table, lambda path: list(table_batches(path, numbers=["label"]))):
+            with pytest.raises(ltr.LtrValueError, match=r"long.csv has a row of more than 0.000976562 MB. Shorten"):
+                read(long)
     with pytest.raises(ltr.LtrValueError, match="at least one file"):
         read_table([])
     for name, write_table in TABLES.items():
@@ -535,8 +541,8 @@ def test_flags_of_csv_are_grades(tmp_path: Path, flags: tuple[str, str]) -> None
 
 
 OTHER_CONTENTS: dict[str, tuple[bytes, str]] = {
-    "a.pred": (b"PAR1\x15\x04", r"a.pred is a Parquet file, which read_table and the command line read"),
-    "a.txt": (b"ARROW1\0\0", r"a.txt is an Arrow file, which read_table and the command line read"),
+    "a.pred": (b"PAR1\x15\x04", r"a.pred is a Parquet file, a table, which read_table and DATA of the command line read"),
+    "a.txt": (b"ARROW1\0\0", r"a.txt is an Arrow file, a table, which read_table and DATA of the command line read"),
     "b.txt": (gzip.compress(gzip.compress(b"1\n")), r"b.txt is compressed by gzip, so its name must end in .gz"),
     "a.gz": (COMPRESS[".zst"](b"1\n"), r"a.gz is compressed by Zstandard, so its name must end in .zst"),
     "a.xlsx": (zipped(b"x", "[Content_Types].xml"), r"a.xlsx has 2 files. Unpack it, or save a sheet of .xlsx as .csv"),
