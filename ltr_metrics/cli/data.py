@@ -204,6 +204,7 @@ def _read_tables(files: list[Path], rows: Rows, text: Sequence[str], numbers: Se
     both = [name for name in COUNT_SEGMENTS if name in by and name in table]
     if both:
         raise LtrValueError(f"--segment {both[0]} means a count, and also a column of the table. Rename the column.")
+    table = table.loc[:, ~table.columns.duplicated(keep=False)]  # no option has named one that is repeated
     return with_numbers(table, files, list(dict.fromkeys(text)))
 
 

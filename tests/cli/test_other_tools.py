@@ -157,6 +157,17 @@ def test_measures_that_are_not_here_are_named(run: Run) -> None:
     assert [(row["metric"], row["mean"]) for row in as_json(done)["rows"]] == [("map(denominator=relevant)", 0.75)]
 
 
+# -- exports of joins --------------------------------------------------------------------------------------------------
+
+
+def test_columns_that_no_option_names_can_have_one_name(run: Run) -> None:
+    Path("join.csv").write_text("qid,label,s,id,id\n1,1,2,5,6\n1,0,1,7,8\n")
+    whole, batches = (run(f"evaluate join.csv --scores s -m mrr --format csv{option}") for option in ("", " --sorted"))
+    assert (whole.status, whole.out) == (0, batches.out), whole.err
+    for option in ("", " --sorted"):
+        assert "has 2 columns named 'id'" in run(f"evaluate join.csv --scores s --docid id -m mrr{option}").err
+
+
 # -- scores of RankLib -------------------------------------------------------------------------------------------------
 
 
