@@ -136,7 +136,8 @@ VALUES_THAT_ARE_REFUSED = {
     "qid,measure,value\n1,map,x\n": "map must be numbers .* got 'x'",
     "qid,P_5,precision@5\n1,0.5,0.4\n": "must have each metric once. precision@5 is precision@5, which is there as well",
     "user,map\n1,0.5\n": "must have a column qid with one query id per row. It has user, map",
-    "map all 0.5\n": "must have a column per metric",
+    "map all 0.5\n": "x: the table has no values of queries, but only means. Run trec_eval with -q",
+    "qid,documents,relevant,fingerprint,map\n1,2,1,690179490227539194,0.5\n": "x: the table is a saved result without its header",
     "map 1 0.5\nmap 2\n": "x:2: a line must be 'measure topic value'. Got b'map 2",
     "0.5\n0.6\n": "x has no values per query",
 }
@@ -148,6 +149,13 @@ def test_values_that_are_refused(run: Run, text: str) -> None:
     done = run("compare --result x --result saved.parquet --queries common")
     assert done.status == 2
     assert re.search(VALUES_THAT_ARE_REFUSED[text], done.err), done.err
+
+
+def test_values_that_some_queries_lack_are_counted(run: Run) -> None:
+    Path("x").write_text("map 1 0.5\nP_5 1 0.2\nmap 2 1\nmap 3 0\nP_5 3 0.4\nmap all 0.5\nP_5 all 0.2\n")
+    done = run("compare --result x --result b=x --format json --n-resamples 100")
+    line = "warning: The table has no P_5 of 1 of 3 queries, such as 2. Its mean lacks them.\n"
+    assert (done.err, [row["n_queries"] for row in as_json(done)["rows"]]) == (line, [3, 2])
 
 
 def test_measures_that_are_not_here_are_named(run: Run) -> None:
