@@ -28,14 +28,13 @@ from ltr_metrics.io import (
     TrecData,
     letor_batches,
     read_letor,
-    read_scores,
     read_table,
     read_trec,
     table_batches,
 )
 from ltr_metrics.io.letor import side_files
 from ltr_metrics.io.models import Model, load_model
-from ltr_metrics.io.scores import join_scores
+from ltr_metrics.io.scores import join_scores, scores_by_row
 from ltr_metrics.io.tables import AS_TEXT, NAMES_OF_TABLES, table_kind, with_numbers
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.names import in_lower_case, parse, split_names
@@ -119,7 +118,7 @@ def read_source(
     queries, table, features = read_rows(inputs, by=by, cluster=cluster, on=inputs.on, scores=columns, kind=kind)
     if inputs.on and len(columns) == len(items):
         raise LtrValueError("--on needs a table of scores: --scores NAME=FILE.")
-    scores: dict[str, Any] = {name: _scores(table, item, inputs.on, queries) for name, item in items.items()}
+    scores: dict[str, Any] = {name: _scores(table, item, inputs, queries) for name, item in items.items()}
     of_model = dict.fromkeys([*scores, *inputs.models], queries)
     for name in inputs.positions:
         with naming(name):
@@ -205,6 +204,7 @@ def _read_tables(files: list[Path], rows: Rows, text: Sequence[str], numbers: Se
     both = [name for name in COUNT_SEGMENTS if name in by and name in table]
     if both:
         raise LtrValueError(f"--segment {both[0]} means a count, and also a column of the table. Rename the column.")
+    table = table.loc[:, ~table.columns.duplicated(keep=False)]  # no option has named one that is repeated
     return with_numbers(table, files, list(dict.fromkeys(text)))
 
 
@@ -299,7 +299,7 @@ def _refuse_columns(by: Sequence[str], kind: str, hint: str = "") -> None:
         raise LtrValueError(f"--segment {segments[0]} {reason} Without columns, use n_relevant.")
 
 
-def _scores(table: Any, item: str, on: list[str], queries: Queries) -> AnyArray:
+def _scores(table: Any, item: str, inputs: Inputs, queries: Queries) -> AnyArray:
     """Return the scores of a file, or of a column."""
     file = score_file(item)
     if file is None:
@@ -308,13 +308,13 @@ def _scores(table: Any, item: str, on: list[str], queries: Queries) -> AnyArray:
         except LtrKeyError as error:
             raise LtrKeyError(*error.parts, _hint_of_file(error, [item])) from None
     path, column = file
-    if on:
-        ids = {name: _text(table, name) for name in on}
+    if inputs.on:
+        ids = {name: _text(table, name) for name in inputs.on}
         return join_scores(path, ids, column, can_repeat_documents=isinstance(queries, AuditedQueries))
     if column is not None or table_kind(path) in ("parquet", "arrow", "json"):
         raise LtrValueError(f"--scores {item} is a table. Name the columns that join it with the data: --on qid,docid.")
     try:
-        scores = read_scores(path)
+        scores = scores_by_row(path, _text(table, inputs.qid))
     except LtrValueError as error:
         hint = " A table with a header needs --on, such as --on qid,docid." if table_kind(path) else ""
         raise LtrValueError(*error.parts, hint) from None

@@ -68,7 +68,8 @@ def naming_columns(label: str | None, options: Mapping[str, Any]) -> Iterator[No
     try:
         yield
     except (LtrValueError, LtrTypeError) as error:
-        names = {"y_true": label or "label", **options, "qid": options.get("qid") or "qid"}
+        names = {"y_true": "label" if label is None else label, "qid": "qid"}
+        names |= {option: name for option, name in options.items() if name is not None}
         words = {
             one: f"column {names[one]!r} ({title})" for one, title in TITLES.items() if isinstance(names.get(one), str)
         }

@@ -35,6 +35,12 @@ def fields_of_table(
 ) -> dict[str, Any]:
     """Return the arguments of `Evaluation.of` for a table, whose columns and options `from_per_query` describes."""
     columns = named_columns(frame, FRAME)
+    if "fingerprint" in columns:
+        raise LtrValueError(
+            FRAME,
+            " is a saved result without its header, which says how it was computed. Use the file as --save wrote it, "
+            "or what 'evaluate --format csv' prints.",
+        )
     if "qid" not in columns:
         name = next((name for name in QUERY_IDS if name in columns), None)
         if name is None:
@@ -98,6 +104,13 @@ def _wide(columns: dict[str, Any], measure: str) -> dict[str, Any]:
         if query in of_measure:
             raise LtrValueError(FRAME, f" must hold each query once. {name} of query {query} is there twice.")
         of_measure[query], queries[query] = float(value) if is_number_text(value) else value, None
+    if not queries:
+        raise LtrValueError(FRAME, " has no values of queries, but only means. Run trec_eval with -q.")
+    for name, of_measure in values.items():
+        if 0 < len(of_measure) < len(queries):
+            query = next(query for query in queries if query not in of_measure)
+            n = len(queries) - len(of_measure)
+            warn(f"The table has no {name} of {n:,} of {len(queries):,} queries, such as {query}. Its mean lacks them.")
     wide = {
         name: np.array([of_measure.get(query, np.nan) for query in queries])
         for name, of_measure in values.items()

@@ -136,7 +136,8 @@ VALUES_THAT_ARE_REFUSED = {
     "qid,measure,value\n1,map,x\n": "map must be numbers .* got 'x'",
     "qid,P_5,precision@5\n1,0.5,0.4\n": "must have each metric once. precision@5 is precision@5, which is there as well",
     "user,map\n1,0.5\n": "must have a column qid with one query id per row. It has user, map",
-    "map all 0.5\n": "must have a column per metric",
+    "map all 0.5\n": "x: the table has no values of queries, but only means. Run trec_eval with -q",
+    "qid,documents,relevant,fingerprint,map\n1,2,1,690179490227539194,0.5\n": "x: the table is a saved result without its header",
     "map 1 0.5\nmap 2\n": "x:2: a line must be 'measure topic value'. Got b'map 2",
     "0.5\n0.6\n": "x has no values per query",
 }
@@ -150,11 +151,45 @@ def test_values_that_are_refused(run: Run, text: str) -> None:
     assert re.search(VALUES_THAT_ARE_REFUSED[text], done.err), done.err
 
 
+def test_values_that_some_queries_lack_are_counted(run: Run) -> None:
+    Path("x").write_text("map 1 0.5\nP_5 1 0.2\nmap 2 1\nmap 3 0\nP_5 3 0.4\nmap all 0.5\nP_5 all 0.2\n")
+    done = run("compare --result x --result b=x --format json --n-resamples 100")
+    line = "warning: The table has no P_5 of 1 of 3 queries, such as 2. Its mean lacks them.\n"
+    assert (done.err, [row["n_queries"] for row in as_json(done)["rows"]]) == (line, [3, 2])
+
+
 def test_measures_that_are_not_here_are_named(run: Run) -> None:
     Path("x").write_text("map 1 0.5\ninfAP 1 0.5\nnum_ret 1 10\nmap 2 1\nmap all 0.75\n")
     done = run("compare --result x --result b=x --format json --n-resamples 100")
     assert done.err == "warning: These measures of x are left out, which have no counterpart here: infAP.\n"
     assert [(row["metric"], row["mean"]) for row in as_json(done)["rows"]] == [("map(denominator=relevant)", 0.75)]
+
+
+# -- exports of joins --------------------------------------------------------------------------------------------------
+
+
+def test_columns_that_no_option_names_can_have_one_name(run: Run) -> None:
+    Path("join.csv").write_text("qid,label,s,id,id\n1,1,2,5,6\n1,0,1,7,8\n")
+    whole, batches = (run(f"evaluate join.csv --scores s -m mrr --format csv{option}") for option in ("", " --sorted"))
+    assert (whole.status, whole.out) == (0, batches.out), whole.err
+    for option in ("", " --sorted"):
+        assert "has 2 columns named 'id'" in run(f"evaluate join.csv --scores s --docid id -m mrr{option}").err
+
+
+# -- scores of RankLib -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("data", ["rows.txt", "rows.csv"])
+def test_scores_of_ranklib_belong_to_the_queries_of_the_data(run: Run, folder: Path, data: str) -> None:
+    Path("rows.txt").write_text("1 qid:010 1:1\n0 qid:010 1:2\n1 qid:11 1:3\n0 qid:11 1:4\n")
+    Path("rows.csv").write_text("qid,label\n010,1\n010,0\n11,1\n11,0\n")
+    Path("good").write_text("010\t0\t1\n010\t1\t2\n11\t0\t2\n11\t1\t1\n")
+    assert as_json(run(f"evaluate {data} --scores a=./good -m mrr --format json"))["means"][0]["mean"] == 0.75
+    Path("other").write_text("11\t0\t2\n11\t1\t1\n010\t0\t1\n010\t1\t2\n")  # two queries of one size
+    done = run(f"evaluate {data} --scores a=./other -m mrr")
+    assert done.status == 2
+    assert "other must have the queries of the data in their order" in done.err
+    assert "At row 0, it has the query '11', and the data have '010'" in done.err
 
 
 # -- positions ---------------------------------------------------------------------------------------------------------

@@ -134,6 +134,8 @@ WRONG: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "y_score": ({"data": ROWS, "y_score": ROWS["new"]}, ltr.LtrTypeError, "y_score does not go with data=.* score="),
     "an array": ({"data": ROWS, "docid": ARRAYS["docid"]}, ltr.LtrTypeError,
         "docid= must name one or more columns of data=, as text. Got a ndarray. Add it to the table and name its column"),
+    "an array of ids": ({"data": ROWS, "qid": ARRAYS["qid"]}, ltr.LtrTypeError, "qid= must name .* Got a ndarray"),
+    "an array of grades": ({"data": ROWS, "label": ARRAYS["label"]}, ltr.LtrTypeError, "label= must name .* Got a ndarray"),
     "scores": ({"data": ROWS, "score": ROWS["new"]}, ltr.LtrTypeError, "score= must name .* Got a Series"),
     "no scores": ({"data": ROWS, "score": []}, ltr.LtrTypeError, "score= must name one or more"),
     "no named scores": ({"data": ROWS, "score": {}}, ltr.LtrTypeError, "score= must name one or more"),

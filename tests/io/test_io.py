@@ -194,7 +194,7 @@ def test_weights_beside_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         for weights, message in (
             ("1\n2\n", "a.txt.weight must have one weight per document of .*a.txt: it has 2, for 3 documents or more"),
             ("1\n2\n3\n4\n", "it has 4, for 3 documents or more. Repeat a weight of a query for each of its documents"),
-            ("1\nx\n3\n", "a.txt.weight must have one number per line"),
+            ("1\nx\n3\n", "a.txt.weight:2: a line must have one number, the weight of a document. Got 'x'"),
         ):
             write(tmp_path, weights, "a.txt.weight")
             with pytest.raises(ltr.LtrValueError, match=message):
@@ -376,7 +376,10 @@ BAD_TABLES: dict[str, tuple[str, str | bytes, str]] = {
     "two columns": ("a.csv", "qid,label,label\n1,0,1\n", r"a.csv has 2 columns named 'label'"),
     "integers": ("a.csv", f"qid,label\n1,0.5\n1,{2**53 + 1}\n", r"label must not hold integers beyond 2\*\*53.* row 1"),
     "long line": ("a.csv", "qid,label\n1,0\n\n1,0,5\n", r"a.csv:4: a line must have as many fields as the header, 2. It has 3: '1, 0, 5'"),
-    "open quote": ("a.csv", 'qid,label,t\n1,0,"a\n1,0,b\n', "a.csv has a quote that nothing closes"),
+    "open quote": ("a.csv", 'qid,label,t\n1,0,"a\n1,0,b\n', "a.csv:2: a quote begins a field of several lines"),
+    "open quote, old lines": ("a.csv", 'qid,label,t\r1,0,a\r1,0,"a\r1,0,b\r', "a.csv:3: a quote begins a field"),
+    "two open quotes": ("a.tsv", 'qid\tt\tlabel\n1\tx\t0\n1\t"a\t0\n1\tb\t1\n1\t"c" d\t0\n', "a.tsv:3: a quote begins"),
+    "open quote in a short line": ("a.csv", '\ufeff"t",qid,label\n"a,1,0\nb,1,0\n', "a.csv:2: a quote begins a field"),
     "array of numbers": ("a.json", '[{"qid": 1, "label": 1}, 3]', "a.json: each row of an array must be .* Row 1 is 3"),
     "half an array": ("a.json", '[{"qid": 1,', "a.json is damaged, cut off"),
     "pandas' default": ("a.json", '{"qid": {"0": 1}, "label": {"0": 1}}', "a.json:1: a line must be one JSON object.*orient="),
@@ -437,6 +440,12 @@ def test_other_errors_of_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         list(table_batches(tmp_path / "blank.parquet", numbers=["label"]))
     with pytest.raises(FileNotFoundError):
         read_table(tmp_path / "absent.csv")
+    monkeypatch.setattr(tables, "LONGEST_LINE", 1 << 10)
+    for text in ("x" * 4000, "\n" * 4000):
+        long = write(tmp_path, f'qid,label,text\n1,0,"{text}"\n1,1,x\n', "long.csv")
+        for read in (read_table, lambda path: list(table_batches(path, numbers=["label"]))):
+            with pytest.raises(ltr.LtrValueError, match=r"long.csv has a row of more than 0.000976562 MB. Shorten"):
+                read(long)
     with pytest.raises(ltr.LtrValueError, match="at least one file"):
         read_table([])
     for name, write_table in TABLES.items():
@@ -532,8 +541,8 @@ def test_flags_of_csv_are_grades(tmp_path: Path, flags: tuple[str, str]) -> None
 
 
 OTHER_CONTENTS: dict[str, tuple[bytes, str]] = {
-    "a.pred": (b"PAR1\x15\x04", r"a.pred is a Parquet file, which read_table and the command line read"),
-    "a.txt": (b"ARROW1\0\0", r"a.txt is an Arrow file, which read_table and the command line read"),
+    "a.pred": (b"PAR1\x15\x04", r"a.pred is a Parquet file, a table, which read_table and DATA of the command line read"),
+    "a.txt": (b"ARROW1\0\0", r"a.txt is an Arrow file, a table, which read_table and DATA of the command line read"),
     "b.txt": (gzip.compress(gzip.compress(b"1\n")), r"b.txt is compressed by gzip, so its name must end in .gz"),
     "a.gz": (COMPRESS[".zst"](b"1\n"), r"a.gz is compressed by Zstandard, so its name must end in .zst"),
     "a.xlsx": (zipped(b"x", "[Content_Types].xml"), r"a.xlsx has 2 files. Unpack it, or save a sheet of .xlsx as .csv"),
