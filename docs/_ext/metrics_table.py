@@ -1,4 +1,4 @@
-"""The directive ``metrics-table``: a table of all metrics, with the rows of ``ltr-metrics metrics``."""
+"""The directives ``metrics-table``, with the rows of ``ltr-metrics metrics``, and ``other-names-table``."""
 
 from __future__ import annotations
 
@@ -11,13 +11,16 @@ from sphinx.application import Sphinx
 
 import ltr_metrics as ltr
 from ltr_metrics.cli.metrics import parameters_text
+from ltr_metrics.errors import Argument
 from ltr_metrics.metrics.names import METRICS
+from ltr_metrics.metrics.other_names import OTHER_NAMES
 
 Cell = str | nodes.Node
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("metrics-table", MetricsTable)
+    app.add_directive("other-names-table", OtherNamesTable)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
@@ -31,6 +34,23 @@ class MetricsTable(Directive):
             for info in ltr.available_metrics()
         ]
         return [table(("name", "further names", "class", "parameters", "summary"), rows)]
+
+
+class OtherNamesTable(Directive):
+    """The names of other systems, each in its own row with our name for it."""
+
+    def run(self) -> list[nodes.Node]:
+        rows = [
+            (other.system, code(other.theirs.format(k="@10")), with_remark(other.ours.format(k="@10"), other.remark))
+            for other in OTHER_NAMES
+        ]
+        return [table(("system", "name there", "name here"), rows)]
+
+
+def with_remark(name: str, remark: Iterable[str]) -> nodes.inline:
+    """Return a name as code, followed by what else it takes to get the same number."""
+    parts = (code(part) if isinstance(part, Argument) else nodes.Text(part) for part in remark)
+    return nodes.inline("", "", code(name), *parts)
 
 
 def code(text: str) -> nodes.literal:

@@ -1,19 +1,13 @@
-"""Names of other systems: each leads to our name, in the error and in the documentation."""
+"""Names of other systems: each leads to our name in the error."""
 
 from __future__ import annotations
 
-import os
 import re
-from itertools import groupby
-from operator import attrgetter
-from pathlib import Path
 
 import pytest
 
 import ltr_metrics as ltr
 from ltr_metrics.metrics.other_names import OTHER_NAMES, OtherName
-
-PAGE = Path(__file__).parents[2] / "docs" / "metrics.md"
 
 
 @pytest.mark.parametrize("other", OTHER_NAMES, ids=lambda other: other.theirs)
@@ -44,24 +38,3 @@ def test_near_names_are_suggested(name: str, message: str) -> None:
 def test_a_name_of_another_system_never_hides_one_of_ours() -> None:
     ours = {name for info in ltr.available_metrics() for name in (info.name, *info.aliases)}
     assert not ours & {other.theirs.format(k="") for other in OTHER_NAMES}
-
-
-def table() -> str:
-    systems = {
-        system: "; ".join(
-            f"`{other.theirs.format(k='@10')}` is `{other.ours.format(k='@10')}`{''.join(other.remark)}"
-            for other in names
-        )
-        for system, names in groupby(OTHER_NAMES, key=attrgetter("system"))
-    }
-    rows = [("system", "its names, and ours"), ("---", "---"), *systems.items()]
-    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
-
-
-def test_the_table_in_the_documentation_is_that_of_the_code() -> None:
-    text = PAGE.read_text(encoding="utf-8")
-    begin, end = re.search(r"<!-- other names:.*-->\n", text).end(), text.index("<!-- end of other names -->")
-    if os.environ.get("UPDATE_DOCS"):
-        PAGE.write_text(text[:begin] + table() + text[end:], encoding="utf-8")
-        return
-    assert text[begin:end] == table(), "run this test with UPDATE_DOCS=1"
