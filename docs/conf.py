@@ -58,10 +58,9 @@ INTERNAL_OF_QUERIES = (  # which no metric calls
     *("with_retrieved", "restrict_ranking", "warn_of_ids", "give_no_warnings"),
     *("refuse_nan_scores", "refuse_other_index", "refuse_repeated_documents"),
 )
-FIELDS_OF_RELATIVE_CHANGE = ("value", "ci_low", "ci_high")  # a tuple: Python documents them as "Alias for field ..."
 autosummary_context = {
     "documented_elsewhere": OTHER_PAGES,
-    "internal": ", ".join((*ltr_metrics.Evaluation.INTERNAL, *INTERNAL_OF_QUERIES, *FIELDS_OF_RELATIVE_CHANGE)),
+    "internal": ", ".join((*ltr_metrics.Evaluation.INTERNAL, *INTERNAL_OF_QUERIES)),
 }
 numpydoc_show_class_members = False  # the page of a class has its members
 numpydoc_validation_checks = {  # all but those with a reason
