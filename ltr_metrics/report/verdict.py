@@ -72,7 +72,9 @@ def answer_of(report: Report) -> tuple[str, str]:
     short = f"{len(better)} of {len(models)} better"
     if len(models) == 1:
         reading = readings[models[0]]
-        if reading in ("unclear", "untested"):
+        if reading == "untested":
+            return f"{models[0]} cannot be tested against {comparison.baseline} in {name}", WORDS[reading]
+        if reading == "unclear":
             return f"{models[0]} shows no clear difference from {comparison.baseline} in {name}", WORDS[reading]
         return f"{models[0]} is {reading} {where}", reading
     if len(better) > MAX_NAMES:
@@ -237,12 +239,22 @@ def facts_parts(report: Report) -> dict[str, Pieces]:
         few = len(grades) <= MAX_GRADES
         facts["Documents"] = of_grades if few else [f"{report.data.n_rows:,}, with {len(grades)} different grades"]
     if report.gate is not None:
-        rules = dict.fromkeys(check.rule for check in report.gate.checks)
-        facts["Gate"] = [piece for rule in rules for piece in ("and", Words(rule, "code"))][1:]
+        facts["Gate"] = [piece for rule in _rules(report) for piece in ("and", Words(rule, "code"))][1:]
     if report.command:
         name = "command" if len(report.command) > LONG_COMMAND else "code"
         facts["Command"] = [Drawing(name, {"text": report.command, "short": report.command[: LONG_COMMAND - 10]})]
     return {term: pieces for term, pieces in facts.items() if pieces}
+
+
+def _rules(report: Report) -> Iterator[str]:
+    """Yield the rules of the gate; one that is not for all candidates begins with the models that it is for."""
+    models: dict[str, list[str]] = {}
+    for check in () if report.gate is None else report.gate.checks:
+        if check.model not in models.setdefault(check.rule, []):
+            models[check.rule].append(check.model)
+    candidates = [] if report.comparison is None else report.comparison.candidates
+    for rule, of_rule in models.items():
+        yield rule if set(of_rule) >= set(candidates) else f"{', '.join(of_rule)}: {rule}"
 
 
 def grade_of(report: Report, grade: float | None) -> dict[str, object]:

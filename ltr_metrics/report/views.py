@@ -152,7 +152,7 @@ def _differences(report: Report, comparison: Comparison) -> Iterator[PagePart]:
     """Yield the differences as a table with a forest, on one axis for all metrics of a scale."""
     settings = comparison.settings
     n_tests = len(comparison.candidates) * (len(comparison.metrics) if settings.correction_over == "all" else 1)
-    adjusted = f"{CORRECTIONS[settings.correction]}, {n_tests:,} tests"
+    adjusted = f"{CORRECTIONS[settings.correction]}, {n_tests:,} test{'s' * (n_tests != 1)}"
     header = [
         Cell("model"),
         Cell("reading", more=[Words(f"at {alpha_text(settings)}", "small")]),
@@ -194,7 +194,8 @@ def _group(
         if rule.kind in ("difference", "relative"):
             margin = rule.limit.number * (shown[metric, model].baseline_mean if rule.kind == "relative" else 1)
             margins[model].append((margin, rule.limit.is_floor))
-            labels[limit_text(rule)] = min(max(axis.x(margin), 0), 100)
+            x = axis.x(margin)
+            labels[f"{'◂ ' * (x <= 0)}{limit_text(rule)}{' ▸' * (x >= 100)}"] = min(max(x, 0), 100)
     better = "" if first.higher_is_better else "; lower is better"
     about = f"{comparison.baseline} {number(first.baseline_mean)}, {first.sample_size}{better}"
     gate = [Drawing("gate_label", {"x": min(labels.values()), "text": f"gate {', '.join(labels)}"})] if labels else []
@@ -300,7 +301,7 @@ def _of_metric(
     key: list[Piece] = [
         Words(f"{MARKS['better']} {MARKS['worse']} the interval shown excludes 0", ""),
         Words(f"{UNCLEAR} it does not", ""),
-        f"Not widened for their number: {by_chance:.0f} of {len(shown):,} would be marked by chance; {n_marked:,} are.",
+        f"Not widened for their number: {by_chance:.1f} of {len(shown):,} would be marked by chance; {n_marked:,} are.",
     ]
     return [Group("segments stack", [table]), Line(key, "key legend")]
 
