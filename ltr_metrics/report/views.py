@@ -10,7 +10,7 @@ import numpy as np
 from ltr_metrics._rows.ids import id_text
 from ltr_metrics.analysis.comparison import Comparison, Difference, shown_row
 from ltr_metrics.analysis.intervals import shown_interval
-from ltr_metrics.analysis.opened_query import OpenedQuery, RankedDocument
+from ltr_metrics.analysis.opened_query import OpenedQuery, RankedDocument, score_texts
 from ltr_metrics.analysis.settings import TESTS
 from ltr_metrics.evaluation.differences import gain_of
 from ltr_metrics.evaluation.saved import versions
@@ -406,14 +406,15 @@ def _list(report: Report, opened: OpenedQuery, model: str, other: str, title: st
     documents = opened.rankings[model]
     columns = list(documents[0].columns) if documents else []
     rows: list[list[str | Cell]] = []
-    for one in documents:
+    for one, score in zip(documents, score_texts(documents, ".4g"), strict=True):
+        numbers = [*(f"{of:.4g}" for of in one.columns.values()), score]
         word, where = one.move(other, MAX_DOCUMENTS, forward=forward)
         first = Words(word, "new") if word in ("in", "out") else ARROWS.get(word, "")
         rows.append([
             Cell(f"{one.rank}{'=' * one.is_tied}", "relevant" * ((one.grade or 0) >= 1)),
             Cell("", more=[Drawing("grade", grade_of(report, one.grade))]),
             Cell(str(one.document), "doc"),
-            *(Cell("", "num", [f"{of:.4g}".replace("-", MINUS)]) for of in (*one.columns.values(), one.score)),
+            *(Cell("", "num", [of.replace("-", MINUS)]) for of in numbers),
             Cell("", "move", [first, where] if word else []),
         ])  # fmt: skip
     rank = Cell("", more=[Words("rank", "hidden")])
