@@ -186,9 +186,10 @@ def _reasons(comparison: Comparison, gate: GateResult | None, row: Difference) -
 def _short(check: Check, comparison: Comparison) -> str:
     """Return the value of a check with its bound and limit."""
     rule = rule_of(check)
+    where = "" if check.segment is None else f"{check.segment}: "
     if check.bound != check.bound:
-        text = check.reason
-    elif rule.share_of is not None:
+        return f"{where}{check.rule}: {check.reason.removesuffix('.')}"
+    if rule.share_of is not None:
         beyond = f"have a difference {rule.share_of}"
         if rule.share_of.number < 0 and not rule.share_of.is_floor and comparison.higher_is_better(rule.metric):
             beyond = f"lose more than {-rule.share_of.number:g}"
@@ -199,9 +200,7 @@ def _short(check: Check, comparison: Comparison) -> str:
         text = f"{rule.metric} is {number(check.bound)}"
     else:
         text = f"{rule.metric} changes by {signed(check.bound)}"
-    if check.bound == check.bound:
-        text += f" {'at least' if rule.limit.is_floor else 'at most'} (limit {limit_text(rule)})"
-    where = "" if check.segment is None else f"{check.segment}: "
+    text += f" {'at least' if rule.limit.is_floor else 'at most'} (limit {limit_text(rule)})"
     return f"{where}{text}{'' if check.verdict in ('passed', 'violated') else f': {check.verdict}'}"
 
 

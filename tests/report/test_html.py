@@ -285,6 +285,17 @@ def test_a_rule_of_the_gate_is_shown_for_whom_and_where_it_is() -> None:
 
 
 @pytest.mark.usefixtures("no_figures")
+def test_a_check_without_a_bound_names_its_rule_and_says_why() -> None:
+    X, y, qid = ltr.make_ranking(20, random_state=0)
+    scores = {"live": X[:, 0], "copy": X[:, 0]}
+    report = summarize(ltr.Queries(y, qid=qid), scores, "map", baseline="live", rules=["map > 0"])
+    assert report.gate is not None
+    (check,) = report.gate.checks
+    text = " ".join(Page(as_html(report)).text.split())
+    assert f"failed: map > 0: {check.reason.removesuffix('.')} ○ detectable" in text
+
+
+@pytest.mark.usefixtures("no_figures")
 def test_the_facts_name_the_command_and_the_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     X, y, qid = ltr.make_ranking(30, random_state=0)
     table = {"qid": qid, "label": y, "a": X[:, 0], "b": X[:, 1]}
