@@ -66,6 +66,13 @@ class RankedDocument(NamedTuple):
         return "up" if (there < self.rank) == forward else "down", where
 
 
+def score_texts(documents: Sequence[RankedDocument], form: str) -> list[str]:
+    """Return the scores in a format, or with as many digits as it takes to tell different ones apart."""
+    scores = [one.score for one in documents]
+    texts = ([f"{score:{of}}" for score in scores] for of in (form, *(f".{digits}g" for digits in range(5, 18))))
+    return next(of for of in texts if len(set(of)) >= len(set(scores)))
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class OpenedQuery(Tabular):
     """The first documents of one query under each model of a comparison.
@@ -164,7 +171,7 @@ class OpenedQuery(Tabular):
             ("rank", "r", [f"{one.rank}" for one in documents]),
             ("grade", "r", [CELLS.format_field(one.grade, "g") for one in documents]),
             ("document", "l", [f"{one.document}" for one in documents]),
-            ("score", "r", [f"{one.score:.4f}" for one in documents]),
+            ("score", "r", score_texts(documents, ".4f")),
         ]
         further = documents[0].columns if documents else {}
         columns += [(name, "r", [f"{one.columns[name]:g}" for one in documents]) for name in further]

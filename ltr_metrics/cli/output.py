@@ -9,7 +9,6 @@ import os
 import re
 import shutil
 import sys
-import textwrap
 from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -21,6 +20,7 @@ import click
 from ltr_metrics.analysis.gate import GateResult
 from ltr_metrics.cli import options
 from ltr_metrics.errors import LtrValueError, printable
+from ltr_metrics.evaluation.tables import filled
 from ltr_metrics.io.tables import table_kind
 from ltr_metrics.io.write import require_folder, write_whole
 from ltr_metrics.report import spreadsheet_safe
@@ -153,6 +153,6 @@ def gate_status(gate: GateResult | None) -> int:
     lines = str(gate).splitlines()
     if is_terminal(sys.stderr):
         columns = shutil.get_terminal_size().columns
-        lines = [textwrap.fill(line, columns, subsequent_indent=" " * 6, break_on_hyphens=False) for line in lines]
+        lines = [filled(line, columns, " " * 6) for line in lines]
     print_message("\n".join(lines))
     return 0 if gate.passed else GATE_FAILED

@@ -72,7 +72,9 @@ def answer_of(report: Report) -> tuple[str, str]:
     short = f"{len(better)} of {len(models)} better"
     if len(models) == 1:
         reading = readings[models[0]]
-        if reading in ("unclear", "untested"):
+        if reading == "untested":
+            return f"{models[0]} cannot be tested against {comparison.baseline} in {name}", WORDS[reading]
+        if reading == "unclear":
             return f"{models[0]} shows no clear difference from {comparison.baseline} in {name}", WORDS[reading]
         return f"{models[0]} is {reading} {where}", reading
     if len(better) > MAX_NAMES:
@@ -184,9 +186,10 @@ def _reasons(comparison: Comparison, gate: GateResult | None, row: Difference) -
 def _short(check: Check, comparison: Comparison) -> str:
     """Return the value of a check with its bound and limit."""
     rule = rule_of(check)
+    where = "" if check.segment is None else f"{check.segment}: "
     if check.bound != check.bound:
-        text = check.reason
-    elif rule.share_of is not None:
+        return f"{where}{check.rule}: {check.reason.removesuffix('.')}"
+    if rule.share_of is not None:
         beyond = f"have a difference {rule.share_of}"
         if rule.share_of.number < 0 and not rule.share_of.is_floor and comparison.higher_is_better(rule.metric):
             beyond = f"lose more than {-rule.share_of.number:g}"
@@ -197,9 +200,7 @@ def _short(check: Check, comparison: Comparison) -> str:
         text = f"{rule.metric} is {number(check.bound)}"
     else:
         text = f"{rule.metric} changes by {signed(check.bound)}"
-    if check.bound == check.bound:
-        text += f" {'at least' if rule.limit.is_floor else 'at most'} (limit {limit_text(rule)})"
-    where = "" if check.segment is None else f"{check.segment}: "
+    text += f" {'at least' if rule.limit.is_floor else 'at most'} (limit {limit_text(rule)})"
     return f"{where}{text}{'' if check.verdict in ('passed', 'violated') else f': {check.verdict}'}"
 
 
@@ -237,12 +238,22 @@ def facts_parts(report: Report) -> dict[str, Pieces]:
         few = len(grades) <= MAX_GRADES
         facts["Documents"] = of_grades if few else [f"{report.data.n_rows:,}, with {len(grades)} different grades"]
     if report.gate is not None:
-        rules = dict.fromkeys(check.rule for check in report.gate.checks)
-        facts["Gate"] = [piece for rule in rules for piece in ("and", Words(rule, "code"))][1:]
+        facts["Gate"] = [piece for rule in _rules(report) for piece in ("and", Words(rule, "code"))][1:]
     if report.command:
         name = "command" if len(report.command) > LONG_COMMAND else "code"
         facts["Command"] = [Drawing(name, {"text": report.command, "short": report.command[: LONG_COMMAND - 10]})]
     return {term: pieces for term, pieces in facts.items() if pieces}
+
+
+def _rules(report: Report) -> Iterator[str]:
+    """Yield the rules of the gate; one that is not for all candidates begins with the models that it is for."""
+    models: dict[str, list[str]] = {}
+    for check in () if report.gate is None else report.gate.checks:
+        if check.model not in models.setdefault(check.rule, []):
+            models[check.rule].append(check.model)
+    candidates = [] if report.comparison is None else report.comparison.candidates
+    for rule, of_rule in models.items():
+        yield rule if set(of_rule) >= set(candidates) else f"{', '.join(of_rule)}: {rule}"
 
 
 def grade_of(report: Report, grade: float | None) -> dict[str, object]:

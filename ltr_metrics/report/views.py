@@ -10,7 +10,7 @@ import numpy as np
 from ltr_metrics._rows.ids import id_text
 from ltr_metrics.analysis.comparison import Comparison, Difference, shown_row
 from ltr_metrics.analysis.intervals import shown_interval
-from ltr_metrics.analysis.opened_query import OpenedQuery, RankedDocument
+from ltr_metrics.analysis.opened_query import OpenedQuery, RankedDocument, score_texts
 from ltr_metrics.analysis.settings import TESTS
 from ltr_metrics.evaluation.differences import gain_of
 from ltr_metrics.evaluation.saved import versions
@@ -152,7 +152,7 @@ def _differences(report: Report, comparison: Comparison) -> Iterator[PagePart]:
     """Yield the differences as a table with a forest, on one axis for all metrics of a scale."""
     settings = comparison.settings
     n_tests = len(comparison.candidates) * (len(comparison.metrics) if settings.correction_over == "all" else 1)
-    adjusted = f"{CORRECTIONS[settings.correction]}, {n_tests:,} tests"
+    adjusted = f"{CORRECTIONS[settings.correction]}, {n_tests:,} test{'s' * (n_tests != 1)}"
     header = [
         Cell("model"),
         Cell("reading", more=[Words(f"at {alpha_text(settings)}", "small")]),
@@ -194,7 +194,8 @@ def _group(
         if rule.kind in ("difference", "relative"):
             margin = rule.limit.number * (shown[metric, model].baseline_mean if rule.kind == "relative" else 1)
             margins[model].append((margin, rule.limit.is_floor))
-            labels[limit_text(rule)] = min(max(axis.x(margin), 0), 100)
+            x = axis.x(margin)
+            labels[f"{'◂ ' * (x <= 0)}{limit_text(rule)}{' ▸' * (x >= 100)}"] = min(max(x, 0), 100)
     better = "" if first.higher_is_better else "; lower is better"
     about = f"{comparison.baseline} {number(first.baseline_mean)}, {first.sample_size}{better}"
     gate = [Drawing("gate_label", {"x": min(labels.values()), "text": f"gate {', '.join(labels)}"})] if labels else []
@@ -300,7 +301,7 @@ def _of_metric(
     key: list[Piece] = [
         Words(f"{MARKS['better']} {MARKS['worse']} the interval shown excludes 0", ""),
         Words(f"{UNCLEAR} it does not", ""),
-        f"Not widened for their number: {by_chance:.0f} of {len(shown):,} would be marked by chance; {n_marked:,} are.",
+        f"Not widened for their number: {by_chance:.1f} of {len(shown):,} would be marked by chance; {n_marked:,} are.",
     ]
     return [Group("segments stack", [table]), Line(key, "key legend")]
 
@@ -405,14 +406,15 @@ def _list(report: Report, opened: OpenedQuery, model: str, other: str, title: st
     documents = opened.rankings[model]
     columns = list(documents[0].columns) if documents else []
     rows: list[list[str | Cell]] = []
-    for one in documents:
+    for one, score in zip(documents, score_texts(documents, ".4g"), strict=True):
+        numbers = [*(f"{of:.4g}" for of in one.columns.values()), score]
         word, where = one.move(other, MAX_DOCUMENTS, forward=forward)
         first = Words(word, "new") if word in ("in", "out") else ARROWS.get(word, "")
         rows.append([
             Cell(f"{one.rank}{'=' * one.is_tied}", "relevant" * ((one.grade or 0) >= 1)),
             Cell("", more=[Drawing("grade", grade_of(report, one.grade))]),
             Cell(str(one.document), "doc"),
-            *(Cell("", "num", [f"{of:.4g}".replace("-", MINUS)]) for of in (*one.columns.values(), one.score)),
+            *(Cell("", "num", [of.replace("-", MINUS)]) for of in numbers),
             Cell("", "move", [first, where] if word else []),
         ])  # fmt: skip
     rank = Cell("", more=[Words("rank", "hidden")])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 import ltr_metrics as ltr
-from ltr_metrics.report import summarize
+from ltr_metrics.report import as_html, summarize
 
 X, Y, QID = ltr.make_ranking(n_queries=20, random_state=0)
 SCORES = {"live": X[:, 0].round(1), "new": X[:, 0] + X[:, 1], "other": -X[:, 0]}
@@ -48,6 +49,21 @@ def test_the_documents_are_those_of_a_sort_by_score(docid: Any, shuffled: bool) 
         assert opened.values["mrr"]["new"] == pytest.approx(
             comparison.evaluations["new"].per_query["mrr"][at], nan_ok=True
         )
+
+
+@pytest.mark.parametrize("score", [lambda x: 123456.789 + 1e-3 * x, lambda x: 1e-9 * x, lambda x: 1e12 * x])
+def test_different_scores_never_look_the_same(score: Callable[[Any], Any]) -> None:
+    scores = {"live": score(X[:, 0]), "new": score(X[:, 0] + X[:, 1])}
+    opened = compared(scores).query(1)
+    assert not any(one.is_tied for documents in opened.rankings.values() for one in documents)
+    for model, lines in zip(scores, str(opened).split("\n\n")[1:], strict=True):
+        table = [line.split() for line in lines.splitlines()[1:]]
+        shown = [row[table[0].index("score")] for row in table[1:]]
+        assert len(set(shown)) == len(opened.rankings[model]) == 10
+    report = summarize(ltr.Queries(Y, qid=QID), scores, "ndcg@10", baseline="live", complete=True)
+    rows = re.findall(r'class="doc">.*?class="num">([^<]*)<', as_html(report))
+    assert len(rows) >= 40
+    assert all(len(set(rows[i : i + 10])) == 10 for i in range(0, len(rows), 10))
 
 
 def test_moves_are_counted_from_the_other_ranking() -> None:

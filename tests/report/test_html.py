@@ -270,6 +270,32 @@ def test_the_gate_stands_in_the_verdict_and_in_text() -> None:
 
 
 @pytest.mark.usefixtures("no_figures")
+def test_a_rule_of_the_gate_is_shown_for_whom_and_where_it_is() -> None:
+    """A rule for some models names them, and a margin beyond the axis has an arrow and no line."""
+    rules = ["map > -0.9", "xgboost: map > 0", "lightgbm: map < 500%"]
+    html = as_html(made_report(n_queries=30, rules=rules))
+    text = " ".join(Page(html).text.split())
+    assert f"{rules[0]} and {rules[1]} and {rules[2]} " in text
+    assert f"gate ◂ {MINUS}0.9, 0, 500% ▸" in text
+    inside = [float(x) for x in re.findall(r'd="M([\d.]+) 0V20" class="gate"', html)]
+    assert len(inside) == 1
+    assert 0 < inside[0] < 100
+    assert "Holm, 2 tests" in text
+    assert "0.2 of 4 would be marked by chance" in text
+
+
+@pytest.mark.usefixtures("no_figures")
+def test_a_check_without_a_bound_names_its_rule_and_says_why() -> None:
+    X, y, qid = ltr.make_ranking(20, random_state=0)
+    scores = {"live": X[:, 0], "copy": X[:, 0]}
+    report = summarize(ltr.Queries(y, qid=qid), scores, "map", baseline="live", rules=["map > 0"])
+    assert report.gate is not None
+    (check,) = report.gate.checks
+    text = " ".join(Page(as_html(report)).text.split())
+    assert f"failed: map > 0: {check.reason.removesuffix('.')} ○ detectable" in text
+
+
+@pytest.mark.usefixtures("no_figures")
 def test_the_facts_name_the_command_and_the_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     X, y, qid = ltr.make_ranking(30, random_state=0)
     table = {"qid": qid, "label": y, "a": X[:, 0], "b": X[:, 1]}
@@ -325,6 +351,7 @@ ANSWERS: dict[str, tuple[dict[str, Any], str]] = {  # a is the best, c and d are
         "The gate fails as a whole: 1 of 2 candidates pass",
     ),
     "rule for one": ({"models": "cab", "rules": ["a: map > 0"]}, "a passes the gate against c"),
+    "no data": ({"models": "ca", "metrics": ["map(rel=9)"]}, "a cannot be tested against c in map"),
     "better": ({"models": "ca"}, "a is better than c in map"),
     "worse": ({"models": "ac"}, "c is worse than a in map"),
     "unclear": ({"models": "cd"}, "d shows no clear difference from c in map"),

@@ -268,6 +268,11 @@ def curve_of(level: float, metric: str = "mrr", confidence: float = 0.95, first:
     )
 
 
+def test_the_best_rounds_of_many_learning_curves_are_not_cut_in_the_legend() -> None:
+    display = LearningCurveDisplay(curves={f"run {i}": curve_of(0.1 * i, first=1000) for i in range(7)}).plot()
+    assert texts(display.ax_)[-3:] == ["95% interval", "best", "plateau"]
+
+
 def test_several_learning_curves_in_the_same_axes_are_all_seen_and_named() -> None:
     from matplotlib import pyplot
 

@@ -18,7 +18,16 @@ from command import in_process
 import ltr_metrics as ltr
 from ltr_metrics.counterfactual import Propensities
 from ltr_metrics.counterfactual import evaluate as evaluate_clicks
-from ltr_metrics.evaluation.tables import STYLE, Table, as_html, as_latex, as_markdown, as_text
+from ltr_metrics.evaluation.tables import (
+    STYLE,
+    Table,
+    as_html,
+    as_latex,
+    as_markdown,
+    as_text,
+    filled,
+    text_width,
+)
 from ltr_metrics.logs.learning import curve_of_values
 from ltr_metrics.online.interleaving.outcome import Outcome
 
@@ -196,6 +205,20 @@ def test_tables_fit_the_terminal_and_wide_shows_all(
     coloured = in_process(capsys, *arguments)
     assert "\x1b[32m\x1b[1mPASS\x1b[0m  candidate" in coloured.err
     assert "\x1b" not in fitting.out + fitting.err + plain.err
+
+
+def test_wide_characters_count_twice_in_a_terminal() -> None:
+    names = ["模型" * 3, "🚀", "n\u0303", "排序" * 15, "plain"]
+    table = Table(["model", "mean"], [[name, "0.1234"] for name in names], "lr", foot="每个查询的" * 20)
+    for width in (None, 40):
+        lines = as_text(table, width).splitlines()
+        rows = lines[1 : 1 + len(names)]
+        assert len({text_width(row) for row in rows}) == 1
+        assert width is None or max(map(text_width, lines)) <= width
+        assert "".join(lines).count("每个查询的") == 20
+    lines = filled("FAIL  模型: " + "字" * 30, 20, "  ").splitlines()
+    assert "".join(map(str.strip, lines)) == "FAIL  模型: " + "字" * 30
+    assert 18 <= min(map(text_width, lines[:-1])) <= max(map(text_width, lines)) <= 20
 
 
 @pytest.mark.parametrize("width", [80, 66])

@@ -453,12 +453,12 @@ class LearningCurveDisplay(Display):
         from matplotlib.patches import Patch
 
         ink = style.text_color(ax)
-        best = ", ".join(str(line.ltr_curve.n_rounds) for _, line in style.series_of(ax))
+        best = f"best: {', '.join(str(line.ltr_curve.n_rounds) for _, line in style.series_of(ax))}"
         circle = Line2D([], [], color=ink, linestyle="none", marker="o", markersize=8, markerfacecolor="none")
         interval = f"{100 * next(iter(self.curves.values())).confidence:g}% interval"
         return [
             (Patch(color=ink, alpha=style.BAND, linewidth=0), interval),
-            (circle, f"best: {best}"),
+            (circle, best if style.shorten(best) == best else "best"),
             (Line2D([], [], color=ink, linewidth=4), "plateau"),
         ]
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from ltr_metrics.analysis.comparison import Comparison
 from ltr_metrics.errors import LtrValueError, import_extra
+from ltr_metrics.evaluation.tables import text_width
 
 if TYPE_CHECKING:
     from typing_extensions import Self  # of typing from Python 3.11 on
@@ -111,14 +112,6 @@ def wrapped(line: str, longest: int = LABEL_LINE_WIDTH) -> str:
         lines.append(rest[:at].rstrip(" "))
         rest = rest[at:]
     return "\n".join([*lines, rest])
-
-
-def text_width(text: str) -> int:
-    """Return the width of text: wide characters (such as Chinese) count twice, combining characters zero."""
-    return sum(
-        2 if unicodedata.east_asian_width(c) in "WF" else 0 if unicodedata.category(c) in ("Mn", "Me", "Cf") else 1
-        for c in text
-    )
 
 
 def n_queries_text(n_queries: tuple[int, int]) -> str:
