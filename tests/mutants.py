@@ -1,6 +1,6 @@
-"""Nearly ninety faults that the tests must find: each is put into a copy of the checkout, and its tests must fail.
+"""Some ninety faults that the tests must find: each is put into a copy of the checkout, and its tests must fail.
 
-python tests/mutants.py            # all; about ten minutes
+python tests/mutants.py            # all, one for each processor at a time
 python tests/mutants.py gate dcg   # those whose file or tests contain one of the words
 """
 
@@ -11,7 +11,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from queue import SimpleQueue
 
 ROOT = Path(__file__).parents[1]
 LEFT_OUT = (".*", "_build", "build", "dist", "*_output", "__pycache__")
@@ -46,6 +48,9 @@ MUTANTS = [  # tests, file, code, and the fault in its place
     ("evaluation/test_threads.py", "_ranks/core.cpp", "n_done++, take()", "take()"),
     ("metrics/test_metrics.py", "metrics/bpref.py", "np.minimum(", "np.maximum("),
     ("metrics/test_names.py", "metrics/base.py", 'changed.pop("k", None)', "pass"),
+    ("metrics/test_own_classes.py", "metrics/base.py", "            if self.has_own_class:\n", "            if False:\n"),
+    ("metrics/test_pair_average.py", "evaluation/evaluate.py", "query_weight is not Metric.query_weight", "query_weight is None"),
+    ("evaluation/test_options.py", "_rows/queries.py", "rows[self.retrieved[rows]]", "rows"),
     ("metrics/test_conventions.py", "metrics/conventions.py", '{"gain": "linear"}, {"gain": (0, 1)}', '{"gain": "exp"}, {"gain": (0, 1)}'),
     ("metrics/test_as_metric.py", "metrics/own.py", "math.log(MAX_ORDERS) + 1e-9", "math.log(2)"),
     ("metrics/test_as_metric.py", "metrics/own.py", "if len(defined) < len(values):", "if False:"),
@@ -118,8 +123,9 @@ def survives(folder: Path, mutant: tuple[str, str, str, str]) -> bool:
     text = path.read_text(encoding="utf-8")
     if text.count(code) != 1:
         sys.exit(f"{name} must have {code!r} once, and has it {text.count(code)} times. Change the list.")
+    compiled = {library: library.read_bytes() for library in path.parent.glob("core*") if path.suffix == ".cpp"}
     path.write_text(text.replace(code, fault), encoding="utf-8")
-    if path.suffix == ".cpp":
+    if compiled:
         compile_core(folder)
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-m", "not slow", f"tests/{tests}"]
     environment = os.environ | {"PYTHONPATH": str(folder), "LTR_METRICS_EXAMPLES": "0.2", "OMP_NUM_THREADS": "1"}
@@ -131,8 +137,8 @@ def survives(folder: Path, mutant: tuple[str, str, str, str]) -> bool:
     except subprocess.TimeoutExpired:  # whoever waits for ever sees the fault
         passed = False
     path.write_text(text, encoding="utf-8")
-    if path.suffix == ".cpp":
-        compile_core(folder)
+    for library, data in compiled.items():
+        library.write_bytes(data)
     return passed
 
 
@@ -153,15 +159,24 @@ def compile_core(folder: Path, compiler: str = "") -> None:
 def main(words: list[str]) -> None:
     """Try the chosen mutants, and exit with 1 if one survives."""
     chosen = [mutant for mutant in MUTANTS if not words or any(word in " ".join(mutant) for word in words)]
-    with tempfile.TemporaryDirectory() as name:
-        folder = copy_of_checkout(Path(name))
-        survivors = []
-        for mutant in chosen:
-            lives = survives(folder, mutant)
-            survivors += [mutant] if lives else []
-            print("SURVIVES" if lives else "killed  ", *mutant[:3], "->", mutant[3], flush=True)
-    print(f"{len(chosen) - len(survivors)} of {len(chosen)} killed")
-    sys.exit(bool(survivors))
+    n_at_once, folders = os.cpu_count() or 1, SimpleQueue[Path]()
+
+    def survives_somewhere(mutant: tuple[str, str, str, str]) -> bool:
+        folder = folders.get()
+        try:
+            return survives(folder, mutant)
+        finally:
+            folders.put(folder)
+
+    with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(n_at_once) as pool:
+        for number in range(n_at_once):
+            folders.put(copy_of_checkout(Path(name, str(number))))
+        lives = []
+        for mutant, alive in zip(chosen, pool.map(survives_somewhere, chosen), strict=True):
+            lives.append(alive)
+            print("SURVIVES" if alive else "killed  ", *mutant[:3], "->", mutant[3], flush=True)
+    print(f"{len(chosen) - sum(lives)} of {len(chosen)} killed")
+    sys.exit(any(lives))
 
 
 if __name__ == "__main__":

@@ -37,7 +37,8 @@ def main(sanitizers: str) -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = copy_of_checkout(Path(name))
         compile_core(folder, compiler)
-        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-m", "not slow"]
+        parallel = ["-n", "logical", "--dist", "worksteal"]
+        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-m", "not slow", *parallel]
         tests = [f"tests/{one}" for one in TESTS]
         environment |= {"PYTHONPATH": str(folder)}
         return subprocess.run([*command, *tests], cwd=folder, env=environment, check=False).returncode
