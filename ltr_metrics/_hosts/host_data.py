@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ltr_metrics._hosts.host_metrics import HostMetrics
-from ltr_metrics._rows.cache import once
 from ltr_metrics._rows.checks import named_columns, same_arrays
 from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
 from ltr_metrics.evaluation.evaluate import Queries
+from ltr_metrics.metrics.base import once
 
 
 class LaidOut(NamedTuple):

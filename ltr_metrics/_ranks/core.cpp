@@ -61,7 +61,7 @@ constexpr double NEGLIGIBLE = 0x1p-60;      // a user who gets further with this
 constexpr int64_t LARGEST_POWER = 1000;      // of 2, up to which a coefficient of a polynomial may grow
 constexpr int64_t USUAL_RANKS = 16;         // so many ranks are cheaper than to ask how many are reached
 
-enum Ties : int64_t { STABLE, WORST, BEST, DOCID, MEAN, IDEAL };  // the last one needs no scores
+enum Ties : int64_t { STABLE, WORST, BEST, DOCID, MEAN, IDEAL };  // the last one, and what follows it, needs no scores
 enum Kind : int64_t { GAINS, PRECISIONS, CASCADE, PRECISIONS_BY_HITS };
 
 }  // namespace
@@ -74,10 +74,12 @@ struct Documents {           // of all queries
     int64_t n_queries;
     const int64_t* start;    // (n_queries + 1) where the ranked documents of each query begin
     const int64_t* rows;     // their rows in the input; null if these are 0, 1, 2, ...
-    const double* score;     // by row, which differ from call to call
     const int32_t* grade;    // by row, the grade index; 0 means "no document"
     const int64_t* docid;    // by row, the order of documents with equal scores; null except for DOCID
     int64_t n_grades;
+    const int64_t* order;    // of the queries, in windows of so many: neighbours have similar lengths
+    int64_t window;
+    const double* score;     // by row; it and the treatment of ties differ from call to call
     Ties ties;
 };
 
@@ -1021,18 +1023,17 @@ int64_t for_each_batch(const Documents& all, const int64_t* queries, int64_t n_q
 
 // Does the same in several threads. Each takes a window of queries at a time.
 template <class Use>
-int64_t for_each_query(Documents all, const double* score, const int64_t* queries, int64_t n_queries, int64_t window,
-                       int64_t n_threads, const Use& use) {
-    all.score = score;
+int64_t for_each_query(Documents all, Ties ties, const double* score, int64_t n_threads, const Use& use) {
+    all.ties = std::min(ties, IDEAL), all.score = score;
     std::atomic<int64_t> failure{-1};
-    const int64_t n_windows = (n_queries - 1) / window + 1;
+    const int64_t n_windows = (all.n_queries - 1) / all.window + 1;
     const bool is_done = in_threads(n_threads, n_windows, [&](int64_t part, auto& crew) {
         Batch<MOST_LANES> several(all);
         Batch<1> one(all);
         for (; part < crew.n_parts; part = crew.take_next()) {
             if (failure != -1) continue;
-            const int64_t begin = part * window, n = std::min(window, n_queries - begin);
-            const int64_t of_window = for_each_batch(all, queries + begin, n, use, several, one);
+            const int64_t begin = part * all.window, n = std::min(all.window, all.n_queries - begin);
+            const int64_t of_window = for_each_batch(all, all.order + begin, n, use, several, one);
             if (of_window != -1) failure = of_window;
         }
     });
@@ -1046,25 +1047,24 @@ int64_t for_each_query(Documents all, const double* score, const int64_t* querie
 #pragma GCC visibility push(default)
 extern "C" {
 
-// Writes a value for each cutoff of each family and each of some queries: (values x all queries). Each thread
+// Writes a value for each cutoff of each family and each query: (values x queries). Each thread
 // takes a window of queries at a time. With IDEAL, which needs values by grade, the means over all orders are written, too, if
 // `random` is not null. Returns -1, or a row whose score is NaN, or -2 if there is not enough memory.
-int64_t evaluate(const Documents* documents, const double* score, const int64_t* queries, int64_t n_queries,
-                 const Family* families, int64_t n_families, double* out, double* random, int64_t window,
-                 int64_t n_threads) {
+int64_t evaluate(const Documents* documents, Ties ties, const double* score, const Family* families,
+                 int64_t n_families, double* out, double* random, int64_t n_threads) {
     const auto use = [=](auto& batch) {
         for (int64_t f = 0; f < n_families; f++) {
             evaluate_family(families[f], batch, false, out);
             if (random) evaluate_family(families[f], batch, true, random);
         }
     };
-    return for_each_query(*documents, score, queries, n_queries, window, n_threads, use);
+    return for_each_query(*documents, ties, score, n_threads, use);
 }
 
 // Writes the row, the grade index and whether a document is tied with the next one, for each ranked document, query after
 // query and by rank. Rows and ties may be null. Returns what `evaluate` returns.
-int64_t rank(const Documents* documents, const double* score, const int64_t* queries, int64_t n_queries, int64_t* rows,
-             int32_t* grades, bool* is_tied_with_next, int64_t window, int64_t n_threads) {
+int64_t rank(const Documents* documents, Ties ties, const double* score, int64_t* rows, int32_t* grades,
+             bool* is_tied_with_next, int64_t n_threads) {
     const auto use = [=](auto& batch) {
         for (int lane = 0; lane < batch.n_lanes; lane++) {
             const int64_t first = batch.first[lane];
@@ -1075,7 +1075,7 @@ int64_t rank(const Documents* documents, const double* score, const int64_t* que
             }
         }
     };
-    return for_each_query(*documents, score, queries, n_queries, window, n_threads, use);
+    return for_each_query(*documents, ties, score, n_threads, use);
 }
 
 // Writes the mean of each row of a matrix without its NaN. The mean of nothing is NaN. Returns -1, or -2 if there is not

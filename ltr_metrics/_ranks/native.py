@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import sys
+import threading
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,20 +13,20 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from ltr_metrics._rows.cache import cached
-from ltr_metrics._rows.checks import AnyArray, BoolArray, FloatArray, IntArray
+from ltr_metrics._rows.checks import AnyArray, BoolArray, FloatArray, IntArray, require_count
 from ltr_metrics._rows.queries import LabelledQueries
 from ltr_metrics._rows.words import TiePolicy
 from ltr_metrics.errors import Argument, LtrValueError
 
 KindOfCore = Literal["gains", "precisions", "cascade", "precisions_by_hits"]
 KINDS: tuple[KindOfCore, ...] = get_args(KindOfCore)  # in the order of core.cpp, as the policies are
-POLICIES = ("stable", "worst", "best", "docid", "mean", "ideal")  # the last one needs no scores
+POLICIES = ("stable", "worst", "best", "docid", "mean", "ideal", "ideal_of_all")  # the last two are one for the core
 WithoutScores = Literal["ideal", "ideal_of_all"]  # by descending grade: the documents that have a rank, or all of them
 WHOLE_LIST = 2**62  # a cutoff below every list
 QUERIES_IN_A_WINDOW = 256  # at most, whose values of some metrics fit into a core's own cache; a thread takes a window
 WINDOWS = 32  # at least, so that no thread waits long for the last one, if a window has at least 64 queries
-VALUES_WORTH_A_THREAD = 400_000  # in a sum of them
+ROWS_WORTH_A_THREAD = 50_000  # with fewer rows, starting threads and waiting for them costs more than they save
+VALUES_LIKE_A_ROW = 8  # as many cost in a mean what a row costs in an evaluation
 SUCCESS, NOT_ENOUGH_MEMORY = -1, -2
 _NOTHING = ctypes.c_char * 0
 
@@ -34,15 +36,13 @@ class _Struct(ctypes.Structure):
 
     def __init__(self, **fields: Any) -> None:
         self.arrays = {name: value for name, value in fields.items() if not isinstance(value, int)}
-        super().__init__(**fields | {name: _address(array) for name, array in self.arrays.items()})
+        super().__init__(**fields | dict(zip(self.arrays, _addresses(*self.arrays.values()), strict=True)))
 
 
 class _Documents(_Struct):
-    address: int
-    all_queries: tuple[int, int]  # address and number of those to evaluate, which are in windows
-    window: int
     _fields_ = [
-        (name, ctypes.c_int64) for name in ("n_queries", "start", "rows", "score", "grade", "docid", "n_grades", "ties")
+        (name, ctypes.c_int64)
+        for name in ("n_queries", "start", "rows", "grade", "docid", "n_grades", "order", "window", "score", "ties")
     ]
 
 
@@ -54,14 +54,17 @@ class FamilyStruct(_Struct):
     ]  # fmt: skip
 
 
-def _address(array: Any) -> int:
-    """Return where an array begins; 0 stands for None."""
-    if array is None:
-        return 0
-    try:  # this is three times as fast as what NumPy has for it
-        return ctypes.addressof(_NOTHING.from_buffer(array))
-    except TypeError:  # an array that is read-only
-        return int(array.ctypes.data)
+def _addresses(*arrays: Any) -> list[int]:
+    """Return where each array begins; 0 stands for None."""
+    found = []
+    for array in arrays:
+        if array is None:
+            found.append(0)
+        elif array.flags.writeable:  # this is three times as fast as what NumPy has for it
+            found.append(ctypes.addressof(_NOTHING.from_buffer(array)))
+        else:
+            found.append(array.ctypes.data)
+    return found
 
 
 def _load() -> ctypes.CDLL:
@@ -84,8 +87,8 @@ def _load() -> ctypes.CDLL:
 _core = _load()
 CORE = Path(_core._name).stem.removeprefix("core")  # noqa: SLF001  # of which processors it is, such as "-v3"
 _NUMBER, _POINTER = ctypes.c_int64, ctypes.c_void_p
-_core.evaluate.argtypes = [_POINTER, _POINTER, *(_POINTER, _NUMBER) * 2, _POINTER, _POINTER, _NUMBER, _NUMBER]
-_core.rank.argtypes = [_POINTER, _POINTER, _POINTER, _NUMBER, _POINTER, _POINTER, _POINTER, _NUMBER, _NUMBER]
+_core.evaluate.argtypes = [_POINTER, _NUMBER, _POINTER, _POINTER, _NUMBER, _POINTER, _POINTER, _NUMBER]
+_core.rank.argtypes = [_POINTER, _NUMBER, _POINTER, _POINTER, _POINTER, _POINTER, _NUMBER]
 _core.means.argtypes = [_POINTER, _NUMBER, _NUMBER, _POINTER, _NUMBER]
 _core.accumulate.argtypes, _core.accumulate.restype = [_POINTER, _POINTER, _NUMBER, _POINTER], None
 _core.evaluate.restype = _core.rank.restype = _core.means.restype = _NUMBER
@@ -94,36 +97,12 @@ _core.evaluate.restype = _core.rank.restype = _core.means.restype = _NUMBER
 # -- arrays of the queries, made once ---------------------------------------------------------------------------------
 
 
-class Layout(NamedTuple):
-    """Where the documents of each query are, and the order in which to evaluate the queries."""
-
-    start: IntArray  # where the rows of each query begin, and where the last ones end
-    rows: IntArray | None  # query after query; None if they are 0, 1, 2, ...
-    order: IntArray  # of the queries: by window, whose values stay in the cache, and within it by length
-
-
-@cached
-def _layout(queries: LabelledQueries, of_ranked: bool) -> Layout:
-    """Return the layout of the documents that have a rank, or of all of them."""
-    rows, sizes = (queries.ranked_rows, queries.n_ranked) if of_ranked else (queries.order, queries.sizes)
-    start, window_of = np.append(0, sizes.cumsum()), np.arange(queries.n_queries) // _window(queries.n_queries)
-    rows = None if rows is None else np.ascontiguousarray(rows, dtype=np.int64)
-    return Layout(start, rows, np.lexsort((sizes, window_of)))
-
-
-def _window(n_queries: int) -> int:
-    """Return the number of queries in a window."""
-    return min(max(n_queries // WINDOWS // 64, 1) * 64, QUERIES_IN_A_WINDOW)
-
-
-@cached
 def _documents(queries: LabelledQueries, ties: TiePolicy | WithoutScores) -> _Documents:
-    """Return the documents without their scores."""
-    of_all = ties == "ideal_of_all"
-    layout = _layout(queries, queries.retrieved is None or not of_all)
-    docid = None
-    if ties == "docid":
-        if queries.docid is None:
+    """Return the documents that have a rank, or all of them, without their scores."""
+    has_all, has_ids = ties == "ideal_of_all" and queries.retrieved is not None, ties == "docid"
+    key = _documents, has_all, has_ids
+    if key not in queries.known:
+        if has_ids and queries.docid is None:
             raise LtrValueError(
                 Argument("ties", "docid"),
                 ", which a convention may set, needs document ids: pass ",
@@ -132,18 +111,19 @@ def _documents(queries: LabelledQueries, ties: TiePolicy | WithoutScores) -> _Do
                 Argument("ties", "stable"),
                 " for input order.",
             )
-        docid = queries.docid_descending
-    documents = _Documents(
-        n_queries=queries.n_queries,
-        start=layout.start,
-        rows=layout.rows,
-        grade=queries.grade_index,
-        docid=docid,
-        n_grades=len(queries.grades),
-        ties=POLICIES.index("ideal" if of_all else ties),
-    )
-    documents.address = ctypes.addressof(documents)
-    documents.all_queries, documents.window = (_address(layout.order), len(layout.order)), _window(len(layout.order))
+        rows, sizes = (queries.order, queries.sizes) if has_all else (queries.ranked_rows, queries.n_ranked)
+        window = min(max(queries.n_queries // WINDOWS // 64, 1) * 64, QUERIES_IN_A_WINDOW)
+        queries.known[key] = _Documents(
+            n_queries=queries.n_queries,
+            start=np.append(0, sizes.cumsum()),
+            rows=None if rows is None else np.ascontiguousarray(rows, dtype=np.int64),
+            grade=queries.grade_index,
+            docid=queries.docid_descending if has_ids else None,
+            n_grades=len(queries.grades),
+            order=np.lexsort((sizes, np.arange(queries.n_queries) // window)),
+            window=window,
+        )
+    documents: _Documents = queries.known[key]
     return documents
 
 
@@ -199,18 +179,19 @@ def evaluate(
     ties: TiePolicy | WithoutScores,
     families: ctypes.Array[FamilyStruct],
     values: FloatArray,
-    n_threads: int = 1,
+    n_threads: int | None = 1,
     chance: FloatArray | None = None,
 ) -> None:
     """Write the values of all queries, (values x queries), and the means over all orders if there are no scores.
 
-    A score that is NaN is refused.
+    A score that is NaN is refused. `n_threads_for` says what ``n_threads`` is.
     """
     scores = None if scores is None else np.ascontiguousarray(scores, dtype=np.float64)
-    documents = _documents(queries, ties)
+    documents, of_ties = _documents(queries, ties), POLICIES.index(ties)
+    of_scores, of_values, of_chance = _addresses(scores, values, chance)
     failure = _core.evaluate(
-        documents.address, _address(scores), *documents.all_queries, families, len(families), _address(values),
-        _address(chance), documents.window, n_threads,
+        ctypes.addressof(documents), of_ties, of_scores, families, len(families), of_values, of_chance,
+        n_threads_for(queries.n_rows, n_threads),
     )  # fmt: skip
     if failure != SUCCESS:
         _refuse_failure(queries, scores, failure)
@@ -221,17 +202,18 @@ def sums(
 ) -> FloatArray:
     """Return what a metric declares, added up and divided, (cutoffs x queries)."""
     values = np.empty((len(declaration.cutoffs), queries.n_queries))
-    evaluate(queries, scores, ties, array_of([declaration.struct(range(len(values)))]), values)
+    family = declaration.struct(range(len(values)))
+    evaluate(queries, scores, ties, (FamilyStruct * 1)(family), values)
     return values
 
 
-def means(values: FloatArray, n_threads: int = 1) -> list[float]:
+def means(values: FloatArray, n_threads: int | None = 1) -> list[float]:
     """Return the mean of each row of a matrix without its NaN."""
     values = np.ascontiguousarray(values, dtype=np.float64)
     n_rows, n_columns = values.shape
     mean = (ctypes.c_double * n_rows)()
-    n_threads = min(n_threads, values.size // VALUES_WORTH_A_THREAD + 1)
-    if _core.means(_address(values), n_rows, n_columns, mean, n_threads) != SUCCESS:
+    n_threads = 1 if values.size < ROWS_WORTH_A_THREAD else n_threads_for(values.size // VALUES_LIKE_A_ROW, n_threads)
+    if _core.means(*_addresses(values), n_rows, n_columns, mean, n_threads) != SUCCESS:
         raise MemoryError
     of_rows: list[float] = mean[:]
     return of_rows
@@ -240,8 +222,8 @@ def means(values: FloatArray, n_threads: int = 1) -> list[float]:
 def accumulate(values: FloatArray, starts: IntArray) -> FloatArray:
     """Return the sums of each query's values so far; the values are query after query."""
     sums = np.empty_like(values)
-    ends = np.append(starts, len(values))
-    _core.accumulate(_address(values), _address(ends), len(starts), _address(sums))
+    of_values, of_ends, of_sums = _addresses(values, np.append(starts, len(values)), sums)
+    _core.accumulate(of_values, of_ends, len(starts), of_sums)
     return sums
 
 
@@ -249,6 +231,115 @@ def _refuse_failure(queries: LabelledQueries, scores: AnyArray | None, failure: 
     if failure == NOT_ENOUGH_MEMORY or scores is None:
         raise MemoryError
     queries.refuse_nan_scores(scores)
+
+
+# -- the ideal ranking: all documents of a query, ranked or not, by descending grade ----------------------------------
+
+
+def ideal_sums(
+    queries: LabelledQueries,
+    by_grade: FloatArray,
+    cutoffs: Sequence[int | None],
+    by_rank: FloatArray | float = 1.0,
+    limit: IntArray | None = None,
+) -> FloatArray:
+    """Return the sum of a value over the first documents of each query's ideal ranking, for some cutoffs.
+
+    Such a sum is what `RankMetric.divisor` needs for a metric that is a share of its best value.
+
+    Parameters
+    ----------
+    queries : LabelledQueries
+        The labels of all queries.
+    by_grade : ndarray of float64 of shape (n_grades,)
+        A value for each distinct grade, such as its gain.
+    cutoffs : sequence of int or None
+        The number of first ranks; None is the whole list.
+    by_rank : ndarray of float64 of shape (depth,) or (n_queries, depth), or float, default 1
+        A factor for each of the first ranks, such as a discount. ``depth`` is at least the highest
+        cutoff, or the length of the longest query if that is smaller.
+    limit : ndarray of int of shape (n_queries,), optional
+        The highest cutoff of each query.
+
+    Returns
+    -------
+    ndarray of float64 of shape (n_cutoffs, n_queries)
+        The sum over the first ranks, or over all documents of a query that has fewer.
+
+    See Also
+    --------
+    ltr_metrics.RankMetric : The base class of metrics, whose divisor often is an ideal value.
+
+    Examples
+    --------
+    The share of the best possible grade at rank 1:
+
+    >>> from dataclasses import dataclass
+    >>> from typing import ClassVar
+    >>> import ltr_metrics as ltr
+    >>> from ltr_metrics.metrics import ideal_sums
+    >>> @dataclass(frozen=True, kw_only=True)
+    ... class TopShare(ltr.RankMetric):
+    ...     NAME: ClassVar[str] = "top_share"
+    ...
+    ...     def by_grade(self, queries):
+    ...         return queries.grades
+    ...
+    ...     def divisor(self, queries, k):
+    ...         return ideal_sums(queries, queries.grades, [k])[0]
+    >>> ltr.evaluate([1, 0, 4], [3, 2, 1], group=[3], metrics=[TopShare(k=1)])["top_share@1"]
+    0.25
+    """
+    longest = int(queries.sizes.max())
+    depths = [longest if k is None else min(k, longest) for k in cutoffs]
+    depth = max(depths)
+    of_rank = np.broadcast_to(by_rank, depth) if np.ndim(by_rank) == 0 else np.asarray(by_rank)[..., :depth]
+    start = np.arange(queries.n_queries) * depth if of_rank.ndim == 2 else None
+    if limit is not None:  # a row of factors for each distinct limit, or for each query
+        distinct, row = np.unique(limit, return_inverse=True)
+        of_rank = np.where(np.arange(depth) < (distinct if start is None else limit)[:, None], of_rank, 0.0)
+        start = row * depth if start is None else start
+    ones = np.ones((len(depths), queries.n_queries))
+    flat = np.array(of_rank, dtype=np.float64).ravel()
+    declaration = Declaration("gains", depths, np.append(0.0, by_grade), None, flat, ones, start)
+    return sums(queries, None, "ideal_of_all", declaration)
+
+
+# -- threads ----------------------------------------------------------------------------------------------------------
+
+
+def n_threads_for(n_rows: int, n_threads: int | None) -> int:
+    """Return the number of threads: one per 50,000 rows, but at most ``n_threads``.
+
+    It is never more than `usable_processors`. If ``n_threads`` is None, it is 1 in a worker (a
+    thread, or a process of multiprocessing or joblib), because whoever started the worker shares
+    out the CPUs already. Outside a worker it is then at most ``OMP_NUM_THREADS``.
+    """
+    if type(n_threads) is int and n_threads == 1:
+        return 1
+    useful = max(1, n_rows // ROWS_WORTH_A_THREAD)
+    if n_threads is not None:
+        useful = min(useful, require_count("n_threads", n_threads, note=", or None"))
+    elif useful > 1:
+        useful = 1 if _is_in_worker() else min(useful, _openmp_limit())
+    return 1 if useful == 1 else min(useful, usable_processors())
+
+
+def usable_processors() -> int:
+    """Return the number of CPUs that the process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _is_in_worker() -> bool:
+    if threading.current_thread() is not threading.main_thread():
+        return True
+    multiprocessing = sys.modules.get("multiprocessing.process")  # only a program that starts processes imports it
+    return multiprocessing is not None and multiprocessing.parent_process() is not None
+
+
+def _openmp_limit() -> int:
+    first = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+    return int(first) if first.isdigit() and int(first) > 0 else sys.maxsize
 
 
 # -- rankings for metrics that are written in Python ------------------------------------------------------------------
@@ -262,12 +353,15 @@ class RankedDocuments(NamedTuple):
     is_tied_with_next: BoolArray  # whether the order of a document and the next one is open
 
 
-def rank(queries: LabelledQueries, scores: AnyArray, ties: TiePolicy, n_threads: int = 1) -> RankedDocuments:
+def rank(queries: LabelledQueries, scores: AnyArray, ties: TiePolicy, n_threads: int | None = 1) -> RankedDocuments:
     """Rank the documents of all queries; refuse a score that is NaN."""
     documents, n = _documents(queries, ties), int(queries.n_ranked.sum())
     ranked = RankedDocuments(np.empty(n, np.int64), np.empty(n, np.int32), np.zeros(n, np.bool_))
-    scores, out = np.ascontiguousarray(scores, dtype=np.float64), map(_address, ranked)
-    failure = _core.rank(documents.address, _address(scores), *documents.all_queries, *out, documents.window, n_threads)
+    scores = np.ascontiguousarray(scores, dtype=np.float64)
+    failure = _core.rank(
+        ctypes.addressof(documents), POLICIES.index(ties), *_addresses(scores, *ranked),
+        n_threads_for(queries.n_rows, n_threads),
+    )  # fmt: skip
     if failure != SUCCESS:
         _refuse_failure(queries, scores, failure)
     return ranked
@@ -276,7 +370,7 @@ def rank(queries: LabelledQueries, scores: AnyArray, ties: TiePolicy, n_threads:
 def ideal_grades(queries: LabelledQueries) -> AnyArray:
     """Return the grade indices of all documents by descending grade, query after query; 0 is one that was dropped."""
     documents, grades = _documents(queries, "ideal_of_all"), np.empty(queries.n_rows, np.int32)
-    out = None, _address(grades), None, documents.window, 1  # neither rows nor ties
-    if _core.rank(documents.address, None, *documents.all_queries, *out) != SUCCESS:
+    out = _addresses(None, None, grades, None)  # without scores, and neither rows nor ties
+    if _core.rank(ctypes.addressof(documents), POLICIES.index("ideal"), *out, 1) != SUCCESS:
         raise MemoryError
     return grades

@@ -88,7 +88,8 @@ class Ranking(Cache):
     array([1.5, 1. ])
     """
 
-    def __init__(self, queries: LabelledQueries, scores: AnyArray, ties: TiePolicy, n_threads: int = 1) -> None:
+    def __init__(self, queries: LabelledQueries, scores: AnyArray, ties: TiePolicy, n_threads: int | None = 1) -> None:
+        self.known = {}
         ranked = native.rank(queries, scores, ties, n_threads)
         self.queries = queries
         self.n_ranked: IntArray = queries.n_ranked

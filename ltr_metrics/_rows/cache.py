@@ -7,24 +7,20 @@ from functools import cached_property, wraps
 from typing import Any, TypeVar, cast
 
 F = TypeVar("F", bound=Callable[..., Any])
-T = TypeVar("T")
 
 
 class Cache:
     """Base class of objects that hold cached results; copies and pickled objects compute them again.
 
     A fact without a parameter is a `functools.cached_property` of the subclass. `cached` is for those
-    with parameters, and `once` for what a metric says of the object.
+    with parameters. Where each call counts, a function looks them up in `known` itself.
     """
 
-    @cached_property
-    def known(self) -> dict[Any, Any]:
-        """The results with parameters, by the function and its arguments."""
-        return {}
+    known: dict[Any, Any]  # the results with parameters, by the function and its arguments
 
     def __getstate__(self) -> dict[str, Any]:
         return {
-            name: value
+            name: {} if name == "known" else value
             for name, value in self.__dict__.items()
             if not isinstance(getattr(type(self), name, None), cached_property)
         }
@@ -55,12 +51,3 @@ def cached_newest(function: F) -> F:
         return value
 
     return cast("F", look_up)
-
-
-def once(method: Callable[..., T], owner: Cache, *arguments: Any) -> T:
-    """Return what a metric's method says of an owner, computed once for all metrics that differ only in the cutoff."""
-    key = (method.__func__, method.__self__.family, *arguments)  # type: ignore[attr-defined]
-    if key not in owner.known:
-        owner.known[key] = method(owner, *arguments)
-    result: T = owner.known[key]
-    return result

@@ -30,6 +30,8 @@ LARGEST_EXACT_INTEGER = 2**53  # beyond it float64 merges neighbouring integers
 
 def as_vector(values: Any, name: str, n_rows: int | None = None) -> AnyArray:
     """Return ``values`` as a one-dimensional array of any dtype, with ``n_rows`` entries if that is given."""
+    if type(values) is np.ndarray and values.ndim == 1 and n_rows in (None, len(values)):
+        return values
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         raise LtrValueError(name, " must have no masked entries; drop them or fill them with a value first.")
     is_sequence = hasattr(values, "__len__") and not isinstance(values, (str, bytes, Mapping, AbstractSet))
@@ -77,6 +79,37 @@ def as_numbers(values: Any, name: str, n_rows: int | None = None) -> npt.NDArray
     if array.dtype.kind in "iuO":
         _refuse_inexact(array, name)
     return array.astype(np.float64)
+
+
+def as_ids(values: Any, name: str, n_rows: int | None = None) -> AnyArray:
+    """Return one id per row as an array; refuse ids that an array or Python would merge."""
+    if isinstance(values, (list, tuple)) and not _are_plain(values):
+        ids = np.empty(len(values), dtype=object)  # np.asarray would turn 1 and "1" into one text, and tuples into rows
+        ids[:] = list(values)
+        values = ids
+    ids = as_vector(values, name, n_rows)
+    if ids.dtype.kind == "f":
+        _refuse_inexact_floats(ids, name)
+    return ids.astype(object) if ids.dtype.kind == "T" else ids
+
+
+def _are_plain(values: Sequence[Any]) -> bool:
+    """Whether NumPy keeps all values as they are: text, int64 or floats."""
+    types = set(map(type, values))
+    if types == {int}:
+        return bool(-(2**63) <= min(values) <= max(values) < 2**63)
+    return types in ({float}, {str})
+
+
+def _refuse_inexact_floats(ids: AnyArray, name: str) -> None:
+    is_inexact = (np.abs(ids) >= 2.0 ** (np.finfo(ids.dtype).nmant + 1)) & np.isfinite(ids)
+    if is_inexact.any():
+        row = int(is_inexact.argmax())
+        raise LtrValueError(
+            name,
+            f" must not hold {ids.dtype} ids as large as {ids[row]:.0f} at row {row}, because neighbouring ids are "
+            "then stored as one number. Keep ids as integers or text.",
+        )
 
 
 def finite_numbers(values: Any, name: str, n_rows: int | None = None, remedy: str = "") -> FloatArray:
@@ -198,7 +231,7 @@ def refuse_different_indexes(**columns: Any) -> list[tuple[str, Any]]:
 
     Rows of different indexes would be paired by position, against their labels.
     """
-    indexes = {name: pandas_index(column) for name, column in columns.items() if column is not None}
+    indexes = {name: pandas_index(column) for name, column in columns.items() if hasattr(column, "index")}
     indexed = [(name, index) for name, index in indexes.items() if index is not None]
     for first, second in itertools.pairwise(indexed):
         refuse_other_index(*first, *second)

@@ -12,18 +12,20 @@ from ltr_metrics._rows.checks import (
     LARGEST_EXACT_INTEGER,
     AnyArray,
     IntArray,
+    as_ids,
     as_numbers,
     pandas_index,
     refuse_different_indexes,
     refuse_other_index,
 )
-from ltr_metrics._rows.id_columns import as_ids, codes_by_first_appearance, refuse_missing
+from ltr_metrics._rows.id_columns import codes_by_first_appearance, refuse_missing
 from ltr_metrics._rows.ids import id_texts, positions_by_text, refuse_ids_of_one_text, spelling_hint
 from ltr_metrics.errors import Argument, LtrTypeError, LtrValueError, one_line, warn
 
 # The ids of queries in order of first appearance; row numbers, query after query, or None if they are in this order
 # already; and the number of rows of each query.
 Grouping = tuple[AnyArray, IntArray | None, IntArray]
+QID = Argument("qid")
 
 
 def _group_by_ids(ids: AnyArray) -> Grouping:
@@ -36,12 +38,12 @@ def _group_by_ids(ids: AnyArray) -> Grouping:
     run_size = np.diff(np.append(run_start, len(ids)))
     run_ids = ids[run_start]
     if run_ids.dtype.kind not in "iu":
-        refuse_missing(run_ids, Argument("qid"), run_start)
+        refuse_missing(run_ids, QID, run_start)
     elif (run_ids[1:] > run_ids[:-1]).all():  # ascending ids: each run is a query
         return run_ids, None, run_size
-    names, run_code = codes_by_first_appearance(run_ids, Argument("qid"))
+    names, run_code = codes_by_first_appearance(run_ids, QID)
     if run_ids.dtype.kind not in "iuU":  # different values of these kinds have different texts
-        refuse_ids_of_one_text(names, Argument("qid"))
+        refuse_ids_of_one_text(names, QID)
     if len(names) == len(run_start):
         return names, None, run_size
     sizes = np.bincount(run_code, weights=run_size).astype(np.intp)
@@ -54,7 +56,7 @@ def _object_changes(ids: AnyArray) -> AnyArray:
     try:
         return np.fromiter(map(operator.ne, listed[1:], listed), dtype=np.bool_, count=max(0, len(listed) - 1))
     except (TypeError, ValueError):  # pandas' NA is neither equal nor unequal, and arrays are not ids
-        refuse_missing(ids, Argument("qid"))
+        refuse_missing(ids, QID)
         return np.ones(max(0, len(listed) - 1), dtype=np.bool_)
 
 
@@ -187,6 +189,7 @@ class GroupedRows(Cache):
 
     def __init__(self, n_rows: int, group: Any, **columns: Any) -> None:
         """Group rows by sizes, or by the column ``qid``; all columns must have one pandas index if they have any."""
+        self.known = {}
         qid = columns["qid"]
         indexes = refuse_different_indexes(**columns)
         self._shared_index = next((one for one in indexes if len(one[1]) == n_rows), None)  # with the column's name
@@ -197,7 +200,7 @@ class GroupedRows(Cache):
             )
         if n_rows == 0:
             raise LtrValueError(Argument("y_true"), " must not be empty: there is no query to evaluate.")
-        ids = None if qid is None else as_ids(qid, Argument("qid"), n_rows)
+        ids = None if qid is None else as_ids(qid, QID, n_rows)
         self.qid, self.order, self.sizes = _group_by_sizes(group, n_rows) if ids is None else _group_by_ids(ids)
         self.starts = self.sizes.cumsum() - self.sizes
         self.rows_are_queries = False
@@ -262,6 +265,7 @@ class GroupedRows(Cache):
 
     def refuse_other_index(self, name: str, column: Any) -> None:
         """Refuse a pandas object whose index differs from that of the other columns."""
-        index = pandas_index(column)
-        if self._shared_index is not None and index is not None:
-            refuse_other_index(*self._shared_index, name, index)
+        shared = self._shared_index
+        index = None if shared is None else pandas_index(column)
+        if shared is not None and index is not None:
+            refuse_other_index(*shared, name, index)

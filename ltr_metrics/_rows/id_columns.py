@@ -5,45 +5,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
 
-from ltr_metrics._rows.checks import AnyArray, IntArray, as_vector
+from ltr_metrics._rows.checks import AnyArray, IntArray, as_ids
 from ltr_metrics._rows.ids import are_missing, id_texts, refuse_ids_of_one_text
 from ltr_metrics.errors import Argument, LtrTypeError, LtrValueError
-
-
-def as_ids(values: Any, name: str, n_rows: int | None = None) -> AnyArray:
-    """Return one id per row as an array; refuse ids that an array or Python would merge."""
-    if isinstance(values, (list, tuple)) and not _are_plain(values):
-        ids = np.empty(len(values), dtype=object)  # np.asarray would turn 1 and "1" into one text, and tuples into rows
-        ids[:] = list(values)
-        values = ids
-    ids = as_vector(values, name, n_rows)
-    if ids.dtype.kind == "f":
-        _refuse_inexact_floats(ids, name)
-    return ids.astype(object) if ids.dtype.kind == "T" else ids
-
-
-def _are_plain(values: Sequence[Any]) -> bool:
-    """Whether NumPy keeps all values as they are: text, int64 or floats."""
-    types = set(map(type, values))
-    if types == {int}:
-        return bool(-(2**63) <= min(values) <= max(values) < 2**63)
-    return types in ({float}, {str})
-
-
-def _refuse_inexact_floats(ids: AnyArray, name: str) -> None:
-    is_inexact = (np.abs(ids) >= 2.0 ** (np.finfo(ids.dtype).nmant + 1)) & np.isfinite(ids)
-    if is_inexact.any():
-        row = int(is_inexact.argmax())
-        raise LtrValueError(
-            name,
-            f" must not hold {ids.dtype} ids as large as {ids[row]:.0f} at row {row}, because neighbouring ids are "
-            "then stored as one number. Keep ids as integers or text.",
-        )
 
 
 def require_ids(values: Any, name: str, n_rows: int | None = None) -> AnyArray:

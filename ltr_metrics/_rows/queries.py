@@ -48,11 +48,6 @@ MIN_ROWS_OF_ONE_QUERY = 200  # fewer rows may be one query
 COUNTABLE_GRADES = 256  # integer grades below this are counted instead of sorted
 
 
-def with_padding_value(values: FloatArray) -> FloatArray:
-    """Return the values of the distinct grades with 0 in front, which is the value of "no document"."""
-    return np.concatenate(([0.0], values))
-
-
 def has_flag(grade_index: AnyArray, flags: BoolArray) -> BoolArray:
     """Return whether the grade of each document has a flag; the index 0, "no document", has none."""
     n_below = int(flags.argmax()) if flags.any() else len(flags)
@@ -77,6 +72,9 @@ class LabelledQueries(GroupedRows):
         Id of each query, in order of first appearance.
     sizes, n_documents : ndarray of int of shape (n_queries,)
         Rows of each query, and its documents: those that ``unjudged="drop"`` has not removed.
+    n_ranked : ndarray of int of shape (n_queries,)
+        Documents of each query that have a rank; ``ranked_rows`` has their rows, query after query, or
+        None if they are 0, 1, 2, ...
     n_rows, n_queries : int
         Number of rows, and of queries.
     columns : dict
@@ -132,6 +130,8 @@ class LabelledQueries(GroupedRows):
 
         # 2. Grades and ranked documents. Dropping unjudged documents changes both.
         self.retrieved: BoolArray | None = None
+        self.n_ranked: IntArray = self.sizes
+        self.ranked_rows = self.order
         if retrieved is not None:
             is_retrieved = as_flags(retrieved, Argument("retrieved"), self.n_rows)
             self.restrict_ranking(is_retrieved, "retrieved is False in every row")
@@ -142,8 +142,10 @@ class LabelledQueries(GroupedRows):
             self._drop_unjudged(labels, self.judged)
 
         # 3. Optional values of documents and queries.
-        self.docid: AnyArray | None = None if docid is None else as_document_ids(docid, self.n_rows)
-        self.refuse_repeated_documents()
+        self.docid: AnyArray | None = None
+        if docid is not None:
+            self.docid = as_document_ids(docid, self.n_rows)
+            self.refuse_repeated_documents(self.docid)
         self.weight: FloatArray | None = None
         if query_weight is not None or sample_weight is not None:
             self.weight = weights(self, query_weight, sample_weight)
@@ -153,27 +155,15 @@ class LabelledQueries(GroupedRows):
         self.cluster: IntArray | None = None if self.cluster_labels is None else self.cluster_labels[1]
 
         self.has_ids = qid is not None
-        self.warns_of_labels = True
-        self.may_be_swapped = True  # until the first scores have been compared with the labels
+        self.warns_of_ids = self.warns_of_labels = True
+        # Until the first scores have been compared with the labels; grades have few different values.
+        self.may_be_swapped = 2 * len(self.grades) > self.n_rows
         shared = (self.qid, self.sizes, self.n_documents, self.grades, self.grade_index, self.weight, self.cluster)
         for array in shared:
             if array is not None:
                 array.setflags(write=False)  # results and callables of metrics get these arrays without a copy
 
     # -- ranked documents ------------------------------------------------------------------------
-
-    @cached_property
-    def n_ranked(self) -> IntArray:
-        """Number of documents of each query that have a rank."""
-        return self.sizes if self.retrieved is None else np.asarray(self.sum_by_query(self.retrieved))
-
-    @cached_property
-    def ranked_rows(self) -> IntArray | None:
-        """Rows of the documents with a rank, query after query; None if they are 0, 1, 2, ..."""
-        if self.retrieved is None:
-            return self.order
-        rows = self.rows_in_query_order()
-        return rows[self.retrieved[rows]]
 
     @cached_property
     def ranked_ends(self) -> IntArray:
@@ -197,22 +187,23 @@ class LabelledQueries(GroupedRows):
         self.retrieved = is_ranked if self.retrieved is None else is_ranked & self.retrieved
         if not self.retrieved.any():
             raise LtrValueError(f"There is no ranking to evaluate: {otherwise}.")
+        rows = self.rows_in_query_order()
+        self.n_ranked, self.ranked_rows = self.sum_by_query(self.retrieved), rows[self.retrieved[rows]]
 
     # -- grades ----------------------------------------------------------------------------------
 
     def count_by_query(self, is_counted: BoolArray) -> IntArray:
         """Count the documents of each query, ranked or not, whose grade has a flag."""
-        return self._count(is_counted.tobytes())
-
-    @cached
-    def _count(self, flags: bytes) -> IntArray:
-        count: IntArray = self.sum_by_query(has_flag(self.grade_index, np.frombuffer(flags, dtype=np.bool_)))
-        count.setflags(write=False)
-        return count
+        key = "count_by_query", is_counted.tobytes()
+        if key not in self.known:
+            count = self.known[key] = self.sum_by_query(has_flag(self.grade_index, is_counted))
+            count.setflags(write=False)
+        counted: IntArray = self.known[key]
+        return counted
 
     def highest(self, by_grade: FloatArray) -> FloatArray:
         """Return the highest value of each query's documents, ranked or not, of one value of at least 0 per grade."""
-        values = with_padding_value(by_grade)[self.grade_index]
+        values = np.append(0.0, by_grade)[self.grade_index]
         return np.asarray(np.maximum.reduceat(values if self.order is None else values[self.order], self.starts))
 
     def first_of(self, flags: BoolArray) -> str:
@@ -243,11 +234,14 @@ class LabelledQueries(GroupedRows):
                 warn_if_grades(self.grades, scores, self.query_of_rows())
         return scores
 
-    @cached
     def warn_of_ids(self) -> None:
         """Warn once of ids that name no queries, and of words for a missing value that several queries share."""
+        if not self.warns_of_ids:
+            return
+        self.warns_of_ids = False
         self._warn_of_ids_that_name_no_queries()
-        warn_of_words_for_missing("segment", *self.segments.values())
+        if self.segments:
+            warn_of_words_for_missing("segment", *self.segments.values())
         if self.cluster_labels is not None:
             warn_of_words_for_missing("cluster", self.cluster_labels)
         if self.docid is None:
@@ -326,17 +320,15 @@ class LabelledQueries(GroupedRows):
         self.grade_index[judged] = index_of_judged
         self.n_documents = self.sum_by_query(judged)
 
-    def refuse_repeated_documents(self) -> None:
+    def refuse_repeated_documents(self, docid: AnyArray) -> None:
         """Raise an error if a document id occurs twice in a query, except in an audit, which reports it."""
-        if self.docid is None:
-            return
-        docids = iter(self.docid[self.rows_in_query_order()].tolist())
+        docids = iter(docid[self.rows_in_query_order()].tolist())
         is_unique = all(len(set(islice(docids, size))) == size for size in self.sizes.tolist())  # faster than a sort
         repetition = None if is_unique else self.find_repetition(self.docid_descending)
         if repetition is not None:
             first, again = repetition
             raise LtrValueError(
-                f"A document must occur only once in a query. {str(self.docid[first])!r} is at {self.where(first)} "
+                f"A document must occur only once in a query. {str(docid[first])!r} is at {self.where(first)} "
                 f"and again at {self.where(again)} (rows are counted from 0). Drop one of the two rows."
             )
 

@@ -15,8 +15,6 @@ SWAPPED = ("Did you swap ", Y_TRUE, " and ", Y_SCORE, "?", InPython(" Labels com
 
 def look_like_scores(grades: FloatArray, n_rows: int) -> bool:
     """Whether at least eight fractional labels, more than half as many as rows, rule out grades."""
-    if 2 * len(grades) <= n_rows:
-        return False
     n_fractional = int(np.count_nonzero(grades != np.floor(grades)))
     return n_fractional >= MIN_FRACTIONAL_LABELS and 2 * n_fractional > n_rows
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 import numpy as np
 
-from ltr_metrics._rows.cache import once
 from ltr_metrics._rows.json_values import DataFrame, to_dataframe
 from ltr_metrics._rows.words import TiePolicy
 from ltr_metrics.analysis.audit import has_ties
@@ -20,6 +19,7 @@ from ltr_metrics.analysis.explain import Reading, format_choice, means_of, skill
 from ltr_metrics.errors import Argument, LtrError, LtrValueError, LtrWarning, naming
 from ltr_metrics.evaluation.evaluate import DataOptions, Queries, queries_from, with_data_options
 from ltr_metrics.evaluation.tables import Table, TableOrText, Tabular
+from ltr_metrics.metrics.base import once
 from ltr_metrics.metrics.conventions import CONVENTIONS, Convention
 from ltr_metrics.metrics.names import require_one_metric
 from ltr_metrics.metrics.requests import OneMetric, name_of, resolve

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ltr_metrics._rows.checks import column_names, has_named_columns
+from ltr_metrics._rows.checks import as_ids, column_names, has_named_columns
 from ltr_metrics._rows.grouping import GroupedRows
-from ltr_metrics._rows.id_columns import as_ids
 from ltr_metrics._rows.per_query import labels_of
 from ltr_metrics.errors import Argument, LtrKeyError, LtrTypeError, LtrValueError, did_you_mean
 

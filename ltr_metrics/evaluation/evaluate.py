@@ -5,14 +5,13 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
 from ltr_metrics._ranks import native
 from ltr_metrics._ranks.ranking import Ranking
-from ltr_metrics._ranks.threads import n_threads_for
-from ltr_metrics._rows.cache import cached_newest, once
 from ltr_metrics._rows.checks import AnyArray, BoolArray, FloatArray
 from ltr_metrics._rows.positions import Positions
 from ltr_metrics._rows.queries import LabelledQueries
@@ -22,10 +21,11 @@ from ltr_metrics._rows.words import ConventionName, NoRelevant, TiePolicy, Unjud
 from ltr_metrics.errors import Argument, LtrTypeError, LtrValueError, did_you_mean, naming
 from ltr_metrics.evaluation.by_metric import ByMetric
 from ltr_metrics.evaluation.columns import column_of, columns_by_key, naming_columns, read_options, refuse_mixture
-from ltr_metrics.evaluation.fingerprint import Fingerprint
+from ltr_metrics.evaluation.fingerprint import Fingerprint, hash_by_query
 from ltr_metrics.evaluation.means import means
 from ltr_metrics.evaluation.result import Evaluation, weights_above_0
-from ltr_metrics.evaluation.skill import SkillScale
+from ltr_metrics.evaluation.skill import SkillScale, scale_of
+from ltr_metrics.metrics.base import Metric, once
 from ltr_metrics.metrics.conventions import Convention
 from ltr_metrics.metrics.requests import Functions, Metrics, Request, families_for, resolve_once
 
@@ -171,18 +171,26 @@ class Queries(LabelledQueries):
             scores, has_position = y_score.as_scores(self)
             queries = self if has_position.all() else self.with_retrieved(has_position)
             return queries.evaluate_request(scores, request, n_threads)
-        scores, threads = self.scores(y_score), n_threads_for(self.n_rows, n_threads)
-        families, same = _same_for_all_scores(self, request)
-        values = _values(self, scores, request, families, threads)
-        counted_as_one = _apply_no_relevant(self, values, request)
-        mean = means(values, same["weight"], threads)
+        scores = self.scores(y_score)
+        (declared, functions), same = _same_for_all_scores(self, request)
+        policy, weight = request.policy, same["weight"]
+        values = np.empty((len(request.metrics), self.n_queries))  # NaN where a metric is undefined
+        if len(declared):
+            native.evaluate(self, scores, policy.ties, declared, values, n_threads)
+        if functions:
+            ranking = Ranking(self, scores, policy.ties, n_threads)
+            for position, metric in functions:
+                values[position] = metric.values(ranking)
+        skips_undefined = policy.no_relevant == "skip" and not policy.no_relevant_of
+        counted_as_one = {} if skips_undefined else _apply_no_relevant(self, values, request)
+        mean = native.means(values, n_threads) if weight is None else means(values, weight)
         if not all(map(math.isfinite, mean)):  # an infinite value makes its mean infinite or NaN
             _refuse_infinite(self, request.names, values)
         return Evaluation(
             ByMetric(zip(request.names, mean, strict=True), request.asked),
             ByMetric(zip(request.names, values, strict=True), request.asked),
             counted_as_one=counted_as_one,
-            skill_scale=SkillScale.of(self, request),
+            skill_scale=SkillScale(partial(scale_of, self, request)),
             **same,
         )
 
@@ -385,7 +393,8 @@ def evaluate(
         "cluster": cluster,
     }
     policy: dict[str, Any] = {"ties": ties, "no_relevant": no_relevant, "convention": convention}
-    refuse_mixture(data, {"y_true": y_true, "y_score": y_score}, {"label": label, "score": score})
+    if data is not None or label is not None or score is not None:
+        refuse_mixture(data, {"y_true": y_true, "y_score": y_score}, {"label": label, "score": score})
     if data is None:
         if isinstance(y_true, Queries):
             raise LtrTypeError("y_true is a Queries, which evaluates scores itself: y_true.evaluate(y_score, metrics).")
@@ -404,7 +413,7 @@ def evaluate(
 class AuditedQueries(Queries):
     """Queries that may repeat a document, which an audit reports instead of raising an error."""
 
-    def refuse_repeated_documents(self) -> None:
+    def refuse_repeated_documents(self, docid: AnyArray) -> None:
         """Accept them."""
 
 
@@ -434,9 +443,14 @@ def queries_from(
 with_data_options = with_options_of(LabelledQueries)  # for the functions that pass them to `queries_from`
 
 
-@cached_newest
 def _same_for_all_scores(queries: LabelledQueries, request: Request) -> tuple[tuple[Any, Functions], dict[str, Any]]:
     """Have each metric check the labels; return the families to compute, and fields that all evaluations share."""
+    same: tuple[tuple[Any, Functions], dict[str, Any]]
+    newest, same = queries.known.get(_same_for_all_scores, (None, None))
+    if newest is request:  # of many that there may be, only the newest one is kept
+        return same
+    warns = request.policy.convention == "default" and queries.warns_of_labels
+    has_units = type(request.metrics[0]).query_weight is not Metric.query_weight  # as all metrics of the request
     for metric in request.metrics:  # a check is made once for a family
         try:
             once(metric.check, queries)
@@ -447,19 +461,30 @@ def _same_for_all_scores(queries: LabelledQueries, request: Request) -> tuple[tu
                 remedy = " It is one of the default metrics: name the metrics that you need."
                 raise LtrValueError(*error.parts, remedy) from None
             raise
-        if request.policy.convention == "default" and queries.warns_of_labels:
+        if warns and type(metric).warn_of_labels is not Metric.warn_of_labels:
             once(metric.warn_of_labels, queries)
-    return families_for(queries, request.metrics), {
-        "qid": queries.qid,
-        "n_documents": queries.n_documents,
-        "n_relevant": queries.count_by_query(queries.grades >= 1),
-        "weight": _weights(queries, request),
-        "policy": request.policy,
-        "segments": queries.segments,
-        "cluster": queries.cluster,
-        "fingerprint": Fingerprint.of(queries),
-        "lower_is_better": request.lower_is_better,
-    }
+    same = (
+        families_for(queries, request.metrics),
+        {
+            "qid": queries.qid,
+            "n_documents": queries.n_documents,
+            "n_relevant": queries.count_by_query(queries.grades >= 1),
+            "weight": _weights(queries, request) if has_units else queries.weight,
+            "policy": request.policy,
+            "segments": queries.segments,
+            "cluster": queries.cluster,
+            "fingerprint": fingerprint_of(queries),
+            "lower_is_better": request.lower_is_better,
+        },
+    )
+    queries.known[_same_for_all_scores] = request, same
+    return same
+
+
+def fingerprint_of(queries: LabelledQueries) -> Fingerprint:
+    """Return the fingerprints of labelled queries; until they are computed, it keeps four bytes per row."""
+    rows = queries.grades, queries.grade_index, queries.judged, queries.order, queries.starts
+    return Fingerprint(partial(hash_by_query, *rows), None if queries.judged is None else queries.unjudged)
 
 
 def _refuse_infinite(queries: LabelledQueries, names: Sequence[str], matrix: FloatArray) -> None:
@@ -473,7 +498,7 @@ def _refuse_infinite(queries: LabelledQueries, names: Sequence[str], matrix: Flo
 
 def _weights(queries: LabelledQueries, request: Request) -> FloatArray | None:
     """Return the weight of each query in the means: the user's, times the number of units that a mean is over."""
-    n_units = request.metrics[0].query_weight(queries)  # all metrics of a request have the same
+    n_units = request.metrics[0].query_weight(queries)
     if n_units is None or queries.weight is None:
         return queries.weight if n_units is None else n_units
     with np.errstate(over="ignore"):
@@ -487,27 +512,10 @@ def _weights(queries: LabelledQueries, request: Request) -> FloatArray | None:
     return weight
 
 
-def _values(
-    queries: LabelledQueries, scores: AnyArray, request: Request, families: tuple[Any, Functions], n_threads: int
-) -> FloatArray:
-    """Return one value per query for each metric, (metrics x queries), NaN if undefined."""
-    values = np.empty((len(request.metrics), queries.n_queries))
-    declared, functions = families
-    if len(declared):
-        native.evaluate(queries, scores, request.policy.ties, declared, values, n_threads=n_threads)
-    if functions:
-        ranking = Ranking(queries, scores, request.policy.ties, n_threads)
-        for position, metric in functions:
-            values[position] = metric.values(ranking)
-    return values
-
-
 def _apply_no_relevant(queries: LabelledQueries, matrix: FloatArray, request: Request) -> dict[str, BoolArray]:
     """Replace undefined values in place; return, by metric, the queries that count as an unweighted 1."""
     counted_as_one: dict[str, BoolArray] = {}
     policy = request.policy
-    if policy.no_relevant == "skip" and not policy.no_relevant_of:
-        return counted_as_one
     for name, values in zip(request.names, matrix, strict=True):
         no_relevant = policy.no_relevant_for(name)
         if no_relevant == "skip":

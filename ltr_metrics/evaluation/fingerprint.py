@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ltr_metrics._rows.checks import AnyArray, BoolArray
+from ltr_metrics._rows.checks import AnyArray, BoolArray, FloatArray, IntArray
 from ltr_metrics._rows.ids import id_texts
-from ltr_metrics._rows.queries import LabelledQueries
 from ltr_metrics._rows.words import Unjudged
 
 
+@dataclass(eq=False)
 class Fingerprint:
     """The fingerprints of the queries of an evaluation, computed when they are first used.
 
@@ -28,26 +29,8 @@ class Fingerprint:
         The treatment of unjudged documents; None if all are judged.
     """
 
-    def __init__(self, of_query: AnyArray | Callable[[], AnyArray], unjudged: Unjudged | None) -> None:
-        self._of_query = of_query
-        self.unjudged = unjudged
-
-    @classmethod
-    def of(cls, queries: LabelledQueries) -> Fingerprint:
-        """Return the fingerprints of labelled queries.
-
-        Until they are computed, only the grade indices are kept, about a byte per row.
-        """
-        grades, index, judged = queries.grades, queries.grade_index, queries.judged
-        order, starts = queries.order, queries.starts
-
-        def compute() -> AnyArray:
-            hashes = np.concatenate((np.zeros(1, dtype=np.uint64), _hash(grades)))[index]
-            if judged is not None:
-                hashes[~judged] = 0
-            return np.add.reduceat(hashes if order is None else hashes[order], starts)
-
-        return cls(compute, None if judged is None else queries.unjudged)
+    _of_query: AnyArray | Callable[[], AnyArray]
+    unjudged: Unjudged | None
 
     @property
     def of_query(self) -> AnyArray:
@@ -70,6 +53,16 @@ class Fingerprint:
 
     def __getstate__(self) -> dict[str, Any]:
         return {"_of_query": self.of_query, "unjudged": self.unjudged}
+
+
+def hash_by_query(
+    grades: FloatArray, grade_index: AnyArray, judged: BoolArray | None, order: IntArray | None, starts: IntArray
+) -> AnyArray:
+    """Return the fingerprint of each query; unjudged rows do not count."""
+    hashes = np.append(np.uint64(0), _hash(grades))[grade_index]
+    if judged is not None:
+        hashes[~judged] = 0
+    return np.asarray(np.add.reduceat(hashes if order is None else hashes[order], starts))
 
 
 def _hash(grades: AnyArray) -> AnyArray:

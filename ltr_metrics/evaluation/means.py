@@ -25,10 +25,10 @@ def mean(values: FloatArray, weight: FloatArray | None) -> float:
     return means(values[None], weight)[0]
 
 
-def means(values: FloatArray, weight: FloatArray | None, n_threads: int = 1) -> list[float]:
+def means(values: FloatArray, weight: FloatArray | None) -> list[float]:
     """Return the weighted mean of each row of a matrix, (metrics x queries)."""
     if weight is None:
-        return native.means(values, n_threads)
+        return native.means(values)
     with np.errstate(invalid="ignore"):  # of infinite values, which are refused later
         return [_weighted(row, weight) for row in values]
 

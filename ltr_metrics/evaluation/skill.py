@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ltr_metrics._ranks import native
 from ltr_metrics._ranks.ranking import Ranking
-from ltr_metrics._ranks.threads import n_threads_for
 from ltr_metrics._rows.cache import cached_newest
 from ltr_metrics._rows.checks import BoolArray, FloatArray, IntArray
 from ltr_metrics._rows.queries import LabelledQueries
@@ -49,6 +48,7 @@ class ScaleValues(NamedTuple):
     reasons: Mapping[str, str]
 
 
+@dataclass(eq=False)
 class SkillScale:
     """The values for a random and for the ideal order of each query's documents, computed when they are first used.
 
@@ -56,19 +56,14 @@ class SkillScale:
     if they were computed or read, or are parts or means of such values (``sources``).
     """
 
-    def __init__(self, compute: Callable[[], ScaleValues], sources: Sequence[SkillScale] | None = None) -> None:
-        self._compute, self._sources = compute, sources
-        self._values: ScaleValues | None = None
-
-    @classmethod
-    def of(cls, queries: LabelledQueries, request: Request) -> SkillScale:
-        """Return the scale of a request for some queries."""
-        return cls(lambda: _scale_of(queries, request))
+    _compute: Callable[[], ScaleValues]
+    _sources: Sequence[SkillScale] | None = None
+    _values: ScaleValues | None = None
 
     @classmethod
     def of_values(cls, *values: Mapping[str, Any]) -> SkillScale:
         """Return the scale with these values."""
-        return cls(lambda: ScaleValues(*values), sources=())
+        return cls(lambda: ScaleValues(*values), ())
 
     @classmethod
     def of_table(
@@ -141,7 +136,7 @@ def _merged(parts: Sequence[ScaleValues], merge: Callable[[list[FloatArray]], Fl
 
 
 @cached_newest
-def _scale_of(queries: LabelledQueries, request: Request) -> ScaleValues:
+def scale_of(queries: LabelledQueries, request: Request) -> ScaleValues:
     """Return both ends of all metrics, with NaN for a metric that has none."""
     # In a random order nothing is tied, so what half of the pairs are worth does not matter.
     metrics = tuple(replace(one, tied=0.5) if isinstance(one, PairAccuracy) else one for one in request.metrics)
@@ -168,7 +163,7 @@ def _write_ends_of_sums(
     reasons: dict[int, str],
 ) -> None:
     """Write both ends of the metrics that the compiled core adds up, or why they have none."""
-    n_threads, by_grade = n_threads_for(queries.n_rows, None), []
+    by_grade = []
     for family, struct in zip(families_of(metrics)[0], families_for(queries, metrics)[0].families, strict=True):
         metric = family.metrics[0]
         declaration = metric.declaration(queries, tuple(family.cutoffs))
@@ -177,16 +172,16 @@ def _write_ends_of_sums(
             by_grade.append(struct)
             continue
         alone = native.array_of([struct])
-        native.evaluate(queries, np.zeros(queries.n_rows), "mean", alone, chance, n_threads)  # one tie of all
+        native.evaluate(queries, np.zeros(queries.n_rows), "mean", alone, chance, n_threads=None)  # one tie of all
         if merits is not None:
             scores = merits if is_of_rows else merits[queries.grade_index]
-            native.evaluate(queries, scores, "stable", alone, ideal, n_threads)
+            native.evaluate(queries, scores, "stable", alone, ideal, n_threads=None)
         elif declaration.kind == "gains":
             ideal[family.positions] = best_sums(metric, declaration, queries)
         else:
             _write_best_of_all_orders(queries, family, ideal, reasons)
     if by_grade:
-        native.evaluate(queries, None, "ideal", native.array_of(by_grade), ideal, n_threads, chance)
+        native.evaluate(queries, None, "ideal", native.array_of(by_grade), ideal, n_threads=None, chance=chance)
 
 
 def _write_best_of_all_orders(

@@ -11,6 +11,7 @@ from ltr_metrics._rows.checks import (
     AnyArray,
     FloatArray,
     IntArray,
+    as_ids,
     as_vector,
     refuse_different_indexes,
     require_count,
@@ -18,7 +19,6 @@ from ltr_metrics._rows.checks import (
     take_rows,
 )
 from ltr_metrics._rows.grouping import GroupedRows
-from ltr_metrics._rows.id_columns import as_ids
 from ltr_metrics.errors import LtrValueError
 
 if TYPE_CHECKING:

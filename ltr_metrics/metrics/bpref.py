@@ -7,9 +7,9 @@ from typing import ClassVar
 import numpy as np
 
 from ltr_metrics._ranks.ranking import Ranking
-from ltr_metrics._rows.cache import once
 from ltr_metrics._rows.checks import BoolArray, FloatArray, IntArray
 from ltr_metrics._rows.queries import LabelledQueries, has_flag
+from ltr_metrics.metrics.base import once
 from ltr_metrics.metrics.relevance import BinaryMetric
 
 

@@ -10,8 +10,7 @@ import narwhals.stable.v1 as nw
 import numpy as np
 from sklearn.utils.validation import column_or_1d
 
-from ltr_metrics._rows.checks import AnyArray, as_array, as_numbers, has_named_columns, refuse_repeated_names
-from ltr_metrics._rows.id_columns import as_ids
+from ltr_metrics._rows.checks import AnyArray, as_array, as_ids, as_numbers, has_named_columns, refuse_repeated_names
 from ltr_metrics._rows.ids import id_texts
 from ltr_metrics._rows.per_query import refuse_bad_weights
 from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean

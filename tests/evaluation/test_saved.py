@@ -19,7 +19,7 @@ from parts import same
 
 import ltr_metrics as ltr
 from ltr_metrics._rows.queries import LabelledQueries
-from ltr_metrics.evaluation.fingerprint import Fingerprint
+from ltr_metrics.evaluation.evaluate import fingerprint_of
 from ltr_metrics.metrics.requests import resolve
 
 
@@ -131,7 +131,7 @@ def print_of(result: Any) -> str:
 
 def prints(y: Any, qid: Any, **options: Any) -> dict[Any, int]:
     queries = LabelledQueries(y, qid=qid, **options)
-    return dict(zip(queries.qid.tolist(), Fingerprint.of(queries).of_query.tolist(), strict=True))
+    return dict(zip(queries.qid.tolist(), fingerprint_of(queries).of_query.tolist(), strict=True))
 
 
 @given(st.data())

@@ -18,8 +18,8 @@ from reference import ORDER_METRICS
 from table import TABLE, Entry
 
 import ltr_metrics as ltr
-from ltr_metrics._ranks import native, threads
-from ltr_metrics._ranks.threads import n_threads_for
+from ltr_metrics._ranks import native
+from ltr_metrics._ranks.native import n_threads_for
 
 pytestmark = [pytest.mark.integration, pytest.mark.filterwarnings("ignore::ltr_metrics.LtrWarning")]
 
@@ -27,8 +27,8 @@ pytestmark = [pytest.mark.integration, pytest.mark.filterwarnings("ignore::ltr_m
 @pytest.fixture
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let few rows be worth a thread, and cut them into many pieces."""
-    monkeypatch.setattr(threads, "ROWS_WORTH_A_THREAD", 10)
-    monkeypatch.setattr(threads, "usable_processors", lambda: 8)
+    monkeypatch.setattr(native, "ROWS_WORTH_A_THREAD", 10)
+    monkeypatch.setattr(native, "usable_processors", lambda: 8)
     monkeypatch.setattr(native, "QUERIES_IN_A_WINDOW", 5)
 
 
@@ -127,7 +127,8 @@ def test_both_ends_are_the_same_to_the_last_bit_and_chance_is_that_of_one_tie(
 @pytest.mark.parametrize("n", [1, 7, 8, 9, 127, 128, 129, 1000, 70_001])
 @pytest.mark.parametrize("n_threads", [1, 3])
 def test_means_are_exact_to_the_last_digit(monkeypatch: pytest.MonkeyPatch, n: int, n_threads: int) -> None:
-    monkeypatch.setattr(native, "VALUES_WORTH_A_THREAD", 1)
+    monkeypatch.setattr(native, "ROWS_WORTH_A_THREAD", 1)
+    monkeypatch.setattr(native, "usable_processors", lambda: 8)
     values = np.random.default_rng(n).lognormal(0, 5, (5, n))
     values[1, ::3] = values[2] = np.nan
     values[3, -1] = np.inf
@@ -158,7 +159,7 @@ def test_errors_come_out_of_threads_as_they_are() -> None:
 
 def test_as_many_as_pay_and_as_the_process_may_use(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    monkeypatch.setattr(threads, "usable_processors", lambda: 8)
+    monkeypatch.setattr(native, "usable_processors", lambda: 8)
     assert [n_threads_for(n, None) for n in (10, 90_000, 100_000, 300_000, 10**8)] == [1, 1, 2, 6, 8]
     assert [n_threads_for(10**8, asked) for asked in (1, 3, np.int64(4), 100)] == [1, 3, 4, 8]
     assert n_threads_for(10, 4) == 1
@@ -172,7 +173,7 @@ def test_as_many_as_pay_and_as_the_process_may_use(monkeypatch: pytest.MonkeyPat
 
 def test_one_alone_in_a_thread_that_somebody_else_started(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    monkeypatch.setattr(threads, "usable_processors", lambda: 8)
+    monkeypatch.setattr(native, "usable_processors", lambda: 8)
     with ThreadPoolExecutor(1) as pool:
         assert pool.submit(n_threads_for, 10**8, None).result() == 1
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, get_args
 import numpy as np
 
 from ltr_metrics._rows.checks import BoolArray, FloatArray, require_option
-from ltr_metrics._rows.queries import LabelledQueries, with_padding_value
+from ltr_metrics._rows.queries import LabelledQueries
 from ltr_metrics._rows.words import EstimatorOfMetric
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.metrics import CG, DCG, Precision, RankMetric, SumOf, metric
@@ -153,7 +153,7 @@ class ClickMetric(RankMetric):
             raise LtrValueError(f"The gain of a document without a click must be 0. It is {by_grade[0]:g} in {inner}.")
         gain = queries.column(inner.column) if isinstance(inner, SumOf) else 1.0
         if self.estimator == "ips":
-            return np.asarray(with_padding_value(by_grade)[queries.grade_index] * gain * self._weights(queries))
+            return np.asarray(np.append(0.0, by_grade)[queries.grade_index] * gain * self._weights(queries))
         if not np.isin(queries.grades, (0.0, 1.0)).all():
             raise LtrValueError(f"{self} needs clicks of 0 and 1. Got {queries.grades.max():g}.")
         baseline, propensity = _numbers(queries, str(self.baseline)), self._propensities(queries)

@@ -13,8 +13,7 @@ from ltr_metrics._rows.checks import FloatArray, IntArray, as_numbers, named_col
 from ltr_metrics._rows.json_values import to_json
 from ltr_metrics._rows.words import EstimatorOfClicks, EstimatorOfSlates, TiesOfClicks
 from ltr_metrics.errors import LtrTypeError, LtrValueError, warn
-from ltr_metrics.evaluation.evaluate import DataOptions, Queries, queries_from, with_data_options
-from ltr_metrics.evaluation.fingerprint import Fingerprint
+from ltr_metrics.evaluation.evaluate import DataOptions, Queries, fingerprint_of, queries_from, with_data_options
 from ltr_metrics.evaluation.means import effective_number
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.evaluation.tables import Record, Table, TableOrText
@@ -379,7 +378,7 @@ def evaluate(
         **{name: getattr(scored, name) for name in same},
         weight=query_weight,
         policy=policy,
-        fingerprint=Fingerprint.of(marked),
+        fingerprint=fingerprint_of(marked),
         estimator=estimator,
         clip=clip,
         diagnostics=diagnostics,
