@@ -30,6 +30,7 @@ from ltr_metrics.evaluation.saved import versions
 from ltr_metrics.logs.learning import LearningCurve
 from ltr_metrics.metrics.base import RankMetric
 from ltr_metrics.metrics.conventions import Convention
+from ltr_metrics.metrics.relevance import BinaryMetric
 from ltr_metrics.metrics.requests import Metrics, Request, resolve
 from ltr_metrics.report.plots.lines import MetricOverKDisplay
 
@@ -163,11 +164,12 @@ class Report:
         Returns
         -------
         list of dict
-            The means of `Churn`, and the moves of all relevant documents.
+            The means of `Churn`, and the moves of all relevant documents. There are no moves if labels
+            are strictly between 0 and 1 and the metrics do not have one ``rel``.
         """
         return [
             {"model": model, "k": churn.k, **churn.mean, "n_tied_at_cutoff": churn.n_tied_at_cutoff}
-            | self.rank_changes[model].moves._asdict()
+            | (self.rank_changes[model].moves._asdict() if model in self.rank_changes else {})
             for model, churn in self.churn.items()
         ]
 
@@ -359,10 +361,14 @@ def summarize(
         sections["churn"], sections["rank_changes"] = {}, {}
         rows = by_model[of_baseline]
         in_baseline = rank_rows(rows, scores[of_baseline], of_baseline)
+        # Labels such as click rates do not tell which documents are relevant, but a metric may.
+        is_open = ((rows.grades > 0) & (rows.grades < 1)).any()
+        rels = {one.rel for one in request.metrics if isinstance(one, BinaryMetric)} if is_open else {None}
         for name in (one for one in comparison.models if by_model[one] is rows):
             in_model = rank_rows(rows, scores[name], name)
             sections["churn"][name] = churn_of(rows, in_baseline, in_model, k=k)
-            sections["rank_changes"][name] = rank_changes_of(rows, in_baseline, in_model, k=k)
+            for rel in rels if len(rels) == 1 else ():
+                sections["rank_changes"][name] = rank_changes_of(rows, in_baseline, in_model, rel=rel, k=k)
     return Report(
         evaluations=evaluations,
         data=DataAudit.of(first),

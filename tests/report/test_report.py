@@ -15,7 +15,7 @@ import pytest
 from made_report import METRICS, MODELS, made_report
 
 import ltr_metrics as ltr
-from ltr_metrics.report import Report, as_json, as_latex, as_markdown, as_per_query_csv, as_text, summarize
+from ltr_metrics.report import Report, as_html, as_json, as_latex, as_markdown, as_per_query_csv, as_text, summarize
 
 pytestmark = pytest.mark.integration
 
@@ -159,6 +159,21 @@ def test_every_format_has_every_table(report: Report, render: Any, parse: Any) -
     ):
         assert len(parse(text, title)) >= 3
     assert "best mean" in text
+
+
+def test_labels_between_0_and_1_tell_which_documents_are_relevant_by_a_metric(rows: dict[str, Any]) -> None:
+    queries = ltr.Queries(rows["y"] / 5, qid=rows["qid"])
+    by_metrics = {
+        several: summarize(queries, rows["scores"], [*several, "ndcg_lin"], baseline="flat", complete=True)
+        for several in ((), ("p(rel=0.4)@5",), ("p(rel=0.4)@5", "mrr(rel=0.2)"))
+    }
+    told = by_metrics["p(rel=0.4)@5",]
+    expected = ltr.rank_changes(queries, rows["scores"]["flat"], rows["scores"]["good"], rel=0.4)
+    assert told.rank_changes["good"].moves == expected.moves
+    for several, report in by_metrics.items():
+        assert ("Labels between 0 and 1 do not tell" in as_text(report)) == (report is not told), several
+        assert ("Labels between 0 and 1 do not tell" in as_html(report)) == (report is not told), several
+        assert ("into_top" in report.to_dict()["rankings"][0]) == (report is told), several
 
 
 def test_csv_has_a_line_for_each_model_and_query(rows: dict[str, Any]) -> None:
