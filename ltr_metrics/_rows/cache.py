@@ -37,17 +37,3 @@ def cached(function: F) -> F:
         return owner.known[key]
 
     return cast("F", look_up)
-
-
-def cached_newest(function: F) -> F:
-    """Cache the newest result of a function of a `Cache` and one object, and keep the object; there may be many."""
-
-    @wraps(function)
-    def look_up(owner: Cache, thing: Any) -> Any:
-        newest, value = owner.known.get(function, (None, None))
-        if newest is not thing:
-            value = function(owner, thing)
-            owner.known[function] = thing, value
-        return value
-
-    return cast("F", look_up)
