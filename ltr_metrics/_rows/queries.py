@@ -167,7 +167,7 @@ class LabelledQueries(GroupedRows):
 
     @cached_property
     def ranked_ends(self) -> IntArray:
-        """Offset in `ranked_rows` at which the documents of each query end."""
+        """Offset in ``ranked_rows`` at which the documents of each query end."""
         return self.n_ranked.cumsum()
 
     @cached_property
