@@ -222,7 +222,8 @@ def means(values: FloatArray, n_threads: int | None = 1) -> list[float]:
 def accumulate(values: FloatArray, starts: IntArray) -> FloatArray:
     """Return the sums of each query's values so far; the values are query after query."""
     sums = np.empty_like(values)
-    of_values, of_ends, of_sums = _addresses(values, np.append(starts, len(values)), sums)
+    ends = np.append(starts, len(values))  # an address does not keep its array alive
+    of_values, of_ends, of_sums = _addresses(values, ends, sums)
     _core.accumulate(of_values, of_ends, len(starts), of_sums)
     return sums
 
@@ -299,6 +300,11 @@ def ideal_sums(
         distinct, row = np.unique(limit, return_inverse=True)
         of_rank = np.where(np.arange(depth) < (distinct if start is None else limit)[:, None], of_rank, 0.0)
         start = row * depth if start is None else start
+    if np.shape(by_grade) != queries.grades.shape or of_rank.shape[-1] != depth:
+        raise LtrValueError(
+            f"ideal_sums needs a value for each of the {len(queries.grades)} grades, and a factor for each of the "
+            f"first {depth} ranks. Got the shapes {np.shape(by_grade)} and {np.shape(by_rank)}."
+        )
     ones = np.ones((len(depths), queries.n_queries))
     flat = np.array(of_rank, dtype=np.float64).ravel()
     declaration = Declaration("gains", depths, np.append(0.0, by_grade), None, flat, ones, start)

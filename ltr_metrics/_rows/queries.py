@@ -155,7 +155,7 @@ class LabelledQueries(GroupedRows):
         self.cluster: IntArray | None = None if self.cluster_labels is None else self.cluster_labels[1]
 
         self.has_ids = qid is not None
-        self.warns_of_ids = self.warns_of_labels = True
+        self.warns_of_labels = True
         # Until the first scores have been compared with the labels; grades have few different values.
         self.may_be_swapped = 2 * len(self.grades) > self.n_rows
         shared = (self.qid, self.sizes, self.n_documents, self.grades, self.grade_index, self.weight, self.cluster)
@@ -203,7 +203,7 @@ class LabelledQueries(GroupedRows):
 
     def highest(self, by_grade: FloatArray) -> FloatArray:
         """Return the highest value of each query's documents, ranked or not, of one value of at least 0 per grade."""
-        values = np.append(0.0, by_grade)[self.grade_index]
+        values = np.concatenate(([0.0], by_grade))[self.grade_index]
         return np.asarray(np.maximum.reduceat(values if self.order is None else values[self.order], self.starts))
 
     def first_of(self, flags: BoolArray) -> str:
@@ -236,21 +236,23 @@ class LabelledQueries(GroupedRows):
 
     def warn_of_ids(self) -> None:
         """Warn once of ids that name no queries, and of words for a missing value that several queries share."""
-        if not self.warns_of_ids:
+        if "warn_of_ids" in self.known:
             return
-        self.warns_of_ids = False
         self._warn_of_ids_that_name_no_queries()
         if self.segments:
             warn_of_words_for_missing("segment", *self.segments.values())
         if self.cluster_labels is not None:
             warn_of_words_for_missing("cluster", self.cluster_labels)
-        if self.docid is None:
-            return
-        rows = np.flatnonzero(np.isin(self.docid, list(WORDS_FOR_MISSING)))
+        if self.docid is not None:
+            self._warn_of_words_for_missing_documents(self.docid)
+        self.known["warn_of_ids"] = None
+
+    def _warn_of_words_for_missing_documents(self, docid: AnyArray) -> None:
+        rows = np.flatnonzero(np.isin(docid, list(WORDS_FOR_MISSING)))
         n_queries = len(np.unique(self.query_of_rows()[rows]))
         if n_queries > 1:
             warn(
-                f"{n_queries:,} queries have a document {str(self.docid[rows[0]])!r}, which is text like any other. If "
+                f"{n_queries:,} queries have a document {str(docid[rows[0]])!r}, which is text like any other. If "
                 "it stands for missing ids, give these documents ids of their own, or ignore this warning."
             )
 

@@ -13,7 +13,7 @@ from ltr_metrics._rows.ids import id_texts
 from ltr_metrics._rows.words import Unjudged
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Fingerprint:
     """The fingerprints of the queries of an evaluation, computed when they are first used.
 

@@ -47,7 +47,7 @@ class ScaleValues(NamedTuple):
     reasons: Mapping[str, str]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class SkillScale:
     """The values for a random and for the ideal order of each query's documents, computed when they are first used.
 

@@ -158,3 +158,21 @@ def test_a_standard_error_keeps_its_digits_where_values_hardly_differ() -> None:
 def test_a_column_whose_sum_may_overflow_is_refused(metric: str, ties: str) -> None:
     with pytest.raises(ltr.LtrValueError, match=r"The sum may overflow for -1e\+308 at row 1"):
         ltr.evaluate([1, 0], [1, 1], group=[2], metrics=metric, columns={"c": [1, -1e308]}, ties=ties)
+
+
+@pytest.mark.parametrize("entry", TABLE, ids=lambda entry: f"{entry.reference}-{entry.parameters}")
+def test_a_query_has_the_same_digits_among_many(entry: Entry) -> None:
+    rng, n = np.random.default_rng(0), 1800
+    y, score = entry.labels(rng.integers(0, 5, n).astype(float)), rng.integers(0, 9, n)
+    columns = {} if entry.column is None else {entry.column: rng.random(n)}
+    judged = rng.random(n) < 0.8 if entry.reads_judged else np.ones(n, dtype=bool)
+
+    def values(rows: slice) -> dict[str, np.ndarray]:
+        of_rows = {name: column[rows] for name, column in columns.items()}
+        y_true, size = np.where(judged, y, 0)[rows], 3
+        options = {"group": [size] * (len(y_true) // size), "columns": of_rows, "judged": judged[rows]}
+        return ltr.evaluate(y_true, score[rows], metrics=entry.metrics(), **options).per_query
+
+    parts = [values(slice(start, start + 90)) for start in range(0, n, 90)]
+    for name, whole in values(slice(n)).items():
+        np.testing.assert_array_equal(whole, np.concatenate([part[name] for part in parts]), err_msg=name)

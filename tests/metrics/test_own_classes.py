@@ -392,6 +392,37 @@ def test_a_class_may_be_a_share_of_its_ideal() -> None:
     np.testing.assert_array_equal(result.per_query["own"], [0.5, 0.5])
 
 
+@pytest.mark.parametrize(
+    ("by_grade", "by_rank"), [(1.0, 1.0), ([1.0, 2.0], 1.0), (np.ones((3, 1)), 1.0), ([1.0, 2.0, 3.0], [1.0])]
+)
+def test_sums_of_the_ideal_ranking_need_a_value_for_each_grade_and_rank(by_grade: Any, by_rank: Any) -> None:
+    queries = ltr.Queries([1, 0, 4], group=[3])
+    with pytest.raises(
+        ltr.LtrValueError, match="a value for each of the 3 grades, and a factor for each of the first 2"
+    ):
+        ideal_sums(queries, by_grade, [2], by_rank)
+
+
+def test_what_a_function_has_returned_may_change_later() -> None:
+    discounts = np.array([1.0, 0.5, 0.25])
+    queries = ltr.Queries([1, 0, 4], group=[3])
+
+    def of_array(ranks: np.ndarray) -> np.ndarray:
+        return discounts[: len(ranks)]
+
+    metric = ltr.DCG(k=3, gain="linear", discount=of_array)
+    first = queries.evaluate([3, 2, 1], metric)[metric]
+    discounts[:] = 0
+    assert queries.evaluate([3, 2, 1], metric)[metric] == first == 2
+
+
+@pytest.mark.parametrize("metric", [ltr.QMeasure(beta=1.7e308), ltr.QMeasure(beta=1e308, k=2)])
+def test_parameters_that_lead_beyond_float64_are_refused(metric: ltr.QMeasure) -> None:
+    refused = pytest.raises(ltr.LtrValueError, match="must return finite numbers")
+    with np.errstate(over="ignore", invalid="ignore"), refused:
+        ltr.evaluate([1, 0, 4], [3, 2, 1], group=[3], metrics=metric)
+
+
 def test_a_subclass_of_an_estimate_from_clicks_is_its_own_family() -> None:
     doubled = subclass(ClickMetric, by_row=lambda self, q: 2 * ClickMetric.by_row(self, q))
     columns = {"propensity": [1.0, 0.5, 0.2]}
