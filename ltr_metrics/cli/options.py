@@ -136,7 +136,9 @@ def refuse(names: Collection[str], reason: str) -> None:
     """Raise an error if one of these options is on the command line, where it would have no effect."""
     context = click.get_current_context()
     for option in context.command.params:
-        if option.name in names and context.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE:
+        name = option.name or ""
+        is_given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        if name in names and is_given and context.params[name] != ():  # the DATA that are not there, in click 8.1.0
             raise LtrValueError(f"{option.opts[-1]} {reason}")
 
 
