@@ -47,7 +47,7 @@ class BinaryMetric(Metric):
     def check(self, queries: LabelledQueries) -> None:
         grades = queries.grades
         if self.rel is None:
-            is_between = (grades > 0) & (grades < 1)
+            is_between = between_0_and_1(grades)
             if is_between.any():
                 raise LtrValueError(
                     f"Some labels are strictly between 0 and 1 ({queries.first_of(is_between)}), so {self.NAME} cannot "
@@ -112,3 +112,8 @@ class BinaryMetric(Metric):
         """
         count = queries.count_by_query(self.declared("relevant", queries))
         return np.where(count > 0, count, np.nan)
+
+
+def between_0_and_1(grades: FloatArray) -> BoolArray:
+    """Whether each grade is strictly between 0 and 1, as click rates are: it is then open which ones are relevant."""
+    return np.asarray((grades > 0) & (grades < 1))

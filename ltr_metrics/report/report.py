@@ -30,7 +30,7 @@ from ltr_metrics.evaluation.saved import versions
 from ltr_metrics.logs.learning import LearningCurve
 from ltr_metrics.metrics.base import RankMetric
 from ltr_metrics.metrics.conventions import Convention
-from ltr_metrics.metrics.relevance import BinaryMetric
+from ltr_metrics.metrics.relevance import BinaryMetric, between_0_and_1
 from ltr_metrics.metrics.requests import Metrics, Request, resolve
 from ltr_metrics.report.plots.lines import MetricOverKDisplay
 
@@ -361,13 +361,13 @@ def summarize(
         sections["churn"], sections["rank_changes"] = {}, {}
         rows = by_model[of_baseline]
         in_baseline = rank_rows(rows, scores[of_baseline], of_baseline)
-        # Labels such as click rates do not tell which documents are relevant, but a metric may.
-        is_open = ((rows.grades > 0) & (rows.grades < 1)).any()
+        is_open = between_0_and_1(rows.grades).any()  # which documents are relevant, unless the metrics agree on it
         rels = {one.rel for one in request.metrics if isinstance(one, BinaryMetric)} if is_open else {None}
         for name in (one for one in comparison.models if by_model[one] is rows):
             in_model = rank_rows(rows, scores[name], name)
             sections["churn"][name] = churn_of(rows, in_baseline, in_model, k=k)
-            for rel in rels if len(rels) == 1 else ():
+            if len(rels) == 1:
+                [rel] = rels
                 sections["rank_changes"][name] = rank_changes_of(rows, in_baseline, in_model, rel=rel, k=k)
     return Report(
         evaluations=evaluations,

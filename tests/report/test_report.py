@@ -167,13 +167,13 @@ def test_labels_between_0_and_1_tell_which_documents_are_relevant_by_a_metric(ro
         several: summarize(queries, rows["scores"], [*several, "ndcg_lin"], baseline="flat", complete=True)
         for several in ((), ("p(rel=0.4)@5",), ("p(rel=0.4)@5", "mrr(rel=0.2)"))
     }
-    told = by_metrics["p(rel=0.4)@5",]
+    with_one_rel = by_metrics["p(rel=0.4)@5",]
     expected = ltr.rank_changes(queries, rows["scores"]["flat"], rows["scores"]["good"], rel=0.4)
-    assert told.rank_changes["good"].moves == expected.moves
+    assert with_one_rel.rank_changes["good"].moves == expected.moves
     for several, report in by_metrics.items():
-        assert ("Labels between 0 and 1 do not tell" in as_text(report)) == (report is not told), several
-        assert ("Labels between 0 and 1 do not tell" in as_html(report)) == (report is not told), several
-        assert ("into_top" in report.to_dict()["rankings"][0]) == (report is told), several
+        assert ("Labels between 0 and 1 do not tell" in as_text(report)) == (report is not with_one_rel), several
+        assert ("Labels between 0 and 1 do not tell" in as_html(report)) == (report is not with_one_rel), several
+        assert ("into_top" in report.to_dict()["rankings"][0]) == (report is with_one_rel), several
 
 
 def test_csv_has_a_line_for_each_model_and_query(rows: dict[str, Any]) -> None:
