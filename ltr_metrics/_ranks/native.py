@@ -212,7 +212,8 @@ def means(values: FloatArray, n_threads: int | None = 1) -> list[float]:
     values = np.ascontiguousarray(values, dtype=np.float64)
     n_rows, n_columns = values.shape
     mean = (ctypes.c_double * n_rows)()
-    n_threads = 1 if values.size < ROWS_WORTH_A_THREAD else n_threads_for(values.size // VALUES_LIKE_A_ROW, n_threads)
+    like_rows = values.size // VALUES_LIKE_A_ROW
+    n_threads = n_threads_for(like_rows, n_threads) if like_rows >= ROWS_WORTH_A_THREAD else 1
     if _core.means(*_addresses(values), n_rows, n_columns, mean, n_threads) != SUCCESS:
         raise MemoryError
     of_rows: list[float] = mean[:]
