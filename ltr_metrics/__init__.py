@@ -27,15 +27,11 @@ from ltr_metrics.metrics.conventions import CONVENTIONS, Convention
 if typing.TYPE_CHECKING:
     from ltr_metrics import catboost as catboost
     from ltr_metrics import counterfactual as counterfactual
-    from ltr_metrics import dask as dask
     from ltr_metrics import interleaving as interleaving
     from ltr_metrics import io as io
     from ltr_metrics import lightgbm as lightgbm
-    from ltr_metrics import mlflow as mlflow
     from ltr_metrics import report as report
     from ltr_metrics import sklearn as sklearn
-    from ltr_metrics import spark as spark
-    from ltr_metrics import trec as trec
     from ltr_metrics import xgboost as xgboost
     from ltr_metrics.analysis.audit import audit, tie_audit
     from ltr_metrics.analysis.comparison import Comparison, compare
@@ -46,6 +42,7 @@ if typing.TYPE_CHECKING:
     from ltr_metrics.analysis.moves import churn, rank_changes
     from ltr_metrics.evaluation.batches import evaluate_batches
     from ltr_metrics.evaluation.load import load_result
+    from ltr_metrics.evaluation.parts import concat
     from ltr_metrics.evaluation.versions import show_versions
     from ltr_metrics.io.datasets import make_ranking, train_test_split
     from ltr_metrics.io.trec import from_qrels
@@ -73,6 +70,7 @@ __all__ = [
     "audit",
     "churn",
     "compare",
+    "concat",
     "evaluate",
     "evaluate_batches",
     "explain_difference",
@@ -95,10 +93,7 @@ __all__ += ["as_metric", "available_metrics", "metric"]
 __all__ += all_metrics.__all__
 
 # Imported when they are first asked for, so that `import ltr_metrics` costs little beside NumPy.
-_MODULES = (
-    *("catboost", "counterfactual", "dask", "interleaving", "io", "lightgbm", "mlflow", "report", "sklearn", "spark"),
-    *("trec", "xgboost"),
-)
+_MODULES = (*("catboost", "counterfactual", "interleaving", "io", "lightgbm", "report", "sklearn", "xgboost"),)
 _HOME = {
     "Comparison": "analysis.comparison",
     "PerQueryLog": "logs.training_log",
@@ -106,6 +101,7 @@ _HOME = {
     "audit": "analysis.audit",
     "churn": "analysis.moves",
     "compare": "analysis.comparison",
+    "concat": "evaluation.parts",
     "evaluate_batches": "evaluation.batches",
     "explain_difference": "analysis.explain",
     "from_qrels": "io.trec",

@@ -24,9 +24,7 @@ from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.logs.training_log import PerQueryLog
 from ltr_metrics.metrics.requests import Request
 
-HOW_TO_KEEP_QUERIES_WHOLE = (
-    "Move the rows of each query to one partition before the training, with ltr_metrics.dask.whole_queries(frame, qid)."
-)
+HOW_TO_KEEP_QUERIES_WHOLE = "Move the rows of each query to one partition before the training, with frame.shuffle(qid)."
 
 
 class Workers(Protocol):

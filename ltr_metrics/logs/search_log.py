@@ -22,7 +22,7 @@ from ltr_metrics._rows.json_values import DataFrame, order_of_id
 from ltr_metrics._rows.words import PartOfSearch
 from ltr_metrics.errors import LtrKeyError, LtrValueError
 from ltr_metrics.evaluation.load import load
-from ltr_metrics.evaluation.parts import concat_evaluations
+from ltr_metrics.evaluation.parts import concat
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.evaluation.saved import write
 
@@ -267,7 +267,7 @@ def _concat(label: str, parts: Sequence[Evaluation]) -> Evaluation:
             "or a search has drawn it twice and the estimator or QueryRanker has no random_state, or there was another "
             f"search. {ONE_SEARCH}"
         )
-    return concat_evaluations(distinct)
+    return concat(distinct)
 
 
 def _content(part: Evaluation) -> tuple[Any, ...]:

@@ -19,7 +19,7 @@ from statsmodels.stats.power import TTestPower
 import ltr_metrics as ltr
 from ltr_metrics.analysis.comparison import COLUMNS
 from ltr_metrics.analysis.inference import correct
-from ltr_metrics.evaluation.parts import concat_evaluations
+from ltr_metrics.evaluation.parts import concat
 from ltr_metrics.report import summarize
 
 METRICS = ["ndcg@10", "map", "err@10"]
@@ -167,7 +167,7 @@ def test_an_unweighted_one_of_a_host_counts_as_one_under_any_weights(
     for name, of_model in scores.items():
         result = ltr.evaluate(y, of_model, qid=qid, query_weight=before, convention=convention, **options)
         parts = [result.subset([1, 2]), result.subset([3])]
-        concat_evaluations(parts).save(tmp_path / name)
+        concat(parts).save(tmp_path / name)
         results[name] = ltr.load_result(tmp_path / name)
         assert result["ndcg@10"] == pytest.approx(of_host(name, before), rel=1e-12)
     for now in WEIGHTS[1:]:

@@ -22,7 +22,7 @@ from command import in_process
 
 import ltr_metrics as ltr
 from ltr_metrics._rows.ids import id_texts
-from ltr_metrics.evaluation.parts import concat_evaluations
+from ltr_metrics.evaluation.parts import concat
 from ltr_metrics.interleaving import Impression, read_impressions, score
 from ltr_metrics.io import read_letor, read_scores, read_table, read_trec, table_batches
 
@@ -247,19 +247,6 @@ def test_types(pair: tuple[str, str]) -> None:
         assert seen(result)[:2] == (list(pair), list(pair)), kind
 
 
-@pytest.mark.integration
-@pytest.mark.parametrize("pair", SPELLINGS, ids=repr)
-def test_partitions_of_dask(pair: tuple[str, str]) -> None:
-    dask = pytest.importorskip("dask", reason="Dask is not installed: pip install 'ltr_metrics[dask]'")
-    from ltr_metrics.dask import evaluate as dask_evaluate
-
-    dd = pytest.importorskip("dask.dataframe", reason="no data frames of Dask: pip install 'ltr_metrics[dask]'")
-    frame = dd.from_map(lambda part: part, [frame_of(*pair)[:2], frame_of(*pair)[2:]], meta=frame_of(*pair)[:0])
-    with dask.config.set(scheduler="synchronous"):
-        result = dask_evaluate(frame, score="s", qid="q", docid="doc", by="seg", metrics="mrr")
-    assert seen(result)[:2] == (list(pair), list(pair))
-
-
 NUMBERS: dict[str, Any] = {
     "integers": [7, 12], "floats": [7.0, 12.0], "NumPy integers": np.array([7, 12], dtype=np.int16),
     "float32": np.array([7, 12], dtype=np.float32), "decimals": [Decimal(7), Decimal("12.00")],
@@ -293,7 +280,7 @@ def test_parts_may_have_numbers_and_their_texts() -> None:
     parts = [
         ltr.evaluate([1], [1], qid=[at], by=[label], metrics="mrr") for at, label in enumerate([7, "7", 7.0, "07"])
     ]
-    ((labels, code),) = concat_evaluations(parts).segments.values()
+    ((labels, code),) = concat(parts).segments.values()
     assert (labels, code.tolist()) == ([7, "07"], [0, 0, 0, 1])
 
 

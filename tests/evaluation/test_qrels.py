@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
 import sys
 from collections import namedtuple
 from collections.abc import Callable
@@ -17,7 +15,6 @@ import pytest
 
 import ltr_metrics as ltr
 from ltr_metrics.io import read_trec
-from ltr_metrics.trec import AT_CUTOFFS, CUTOFFS, RelevanceEvaluator, supported_measures
 
 QRELS = {"q1": {"a": 2, "b": 0, "c": 1}, "q2": {"d": 1}, "q3": {"a": 0, "e": -1}}
 RUN = {"q1": {"a": 9.5, "x": 7.25, "b": 6.0}, "q3": {"z": 1.0, "e": 2.0, "a": 0.5}, "q9": {"a": 1.0}}
@@ -180,11 +177,6 @@ def test_documents_that_are_spelled_in_two_ways_are_a_warning(case: str, form: s
     assert len(caught) == 1
 
 
-def test_the_evaluator_warns_of_documents_that_are_spelled_in_two_ways() -> None:
-    with pytest.warns(ltr.LtrWarning, match="run and qrels may spell documents in two ways"):
-        assert RelevanceEvaluator(JUDGED, {"map"}).evaluate(respelled(str.lower))["q0"] == {"map": 0}
-
-
 TWO_TYPES = pd.DataFrame({"query_id": [7, "7"], "doc_id": ["a", "b"], "relevance": [1, 2]})
 # fmt: off
 BAD: list[tuple[Any, Any, str]] = [
@@ -217,109 +209,9 @@ def test_what_is_refused_has_its_place(qrels: Any, run: Any, message: str, topic
 # -- pytrec_eval's interface ------------------------------------------------------------------------------------------
 
 
-def test_values_by_hand() -> None:
-    measures = {"map", "P.1,3", "P_5", "num_q", "num_ret", "num_rel", "num_rel_ret", "ndcg_cut_2", "success"}
-    values = RelevanceEvaluator(QRELS | {"q4": {"a": 1}, "q5": {}}, measures).evaluate(RUN | {"q4": {}, "q5": {"a": 1}})
-    assert set(values) == {"q1", "q3", "q4"}
-    counts = {"num_q": 1, "num_ret": 3, "num_rel": 2, "num_rel_ret": 1}
-    success = {"success_1": 1, "success_5": 1, "success_10": 1}
-    ndcg = pytest.approx(2 / (2 + 1 / np.log2(3)))
-    assert values["q1"] == counts | success | {"map": 0.5, "P_1": 1, "P_3": 1 / 3, "P_5": 0.2, "ndcg_cut_2": ndcg}
-    assert values["q4"] == dict.fromkeys(values["q1"], 0.0) | {"num_q": 1.0, "num_rel": 1.0}
-    assert list(values["q4"]) == list(values["q1"])
-    assert RelevanceEvaluator(QRELS, {"P"}).evaluate(RUN)["q1"].keys() == {f"P_{k}" for k in CUTOFFS}
-    assert RelevanceEvaluator(QRELS, measures).evaluate({}) == {}
-    assert RelevanceEvaluator(QRELS, []).evaluate(RUN)["q1"] == {}
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((QRELS, {"mapp"}), "The measure 'mapp' is not supported. Did you mean 'map'"),
-        ((QRELS, {"map.5"}), "The measure 'map.5' is not supported"),
-        ((QRELS, {"P.0"}), "the cutoff of P must be a whole number of at least 1"),
-        ((QRELS, "map"), "measures must be a set of names"),
-        ((QRELS, {"map"}, 0), "relevance_level must be a whole number of at least 1"),
-        (({7: {"a": 1}}, {"map"}), "query_relevance must map text to dicts"),
-        ((in_form(QRELS, "relevance", "pandas"), {"map"}), "query_relevance must be a dict of dicts"),
-    ],
-)
-def test_what_the_evaluator_refuses(arguments: Any, message: str) -> None:
-    with pytest.raises(ltr.LtrError, match=message):
-        RelevanceEvaluator(*arguments)
-
-
-@pytest.mark.parametrize("run", [{1: {"a": 1}}, {"q1": {"a": float("nan")}}])
-def test_which_runs_the_evaluator_refuses(run: Any) -> None:
-    with pytest.raises(ltr.LtrError):
-        RelevanceEvaluator(QRELS, {"map"}).evaluate(run)
-
-
-def random_case(seed: int, lowest: int) -> tuple[Nested, Nested]:
-    """Judgments and a run with ties, unjudged and missing documents, and queries of one side only.
-
-    pytrec_eval 0.5.11 may crash if a first query has only negative grades, or any has only grades below -1.
-    """
-    rng = np.random.default_rng(seed)
-    names = [f"{letter}{number}" for letter in "aBé-" for number in range(8)]
-    qrels: Nested = {"first": {"a0": 1}}
-    run: Nested = {"first": {"a0": 1.0}}
-    for query in map(str, range(6)):
-        if rng.random() < 0.9:
-            judged = rng.choice(names, rng.integers(0, 25), replace=False).tolist()
-            end = 0 if lowest < 0 and rng.random() < 0.2 else 4  # all grades of some queries are negative
-            qrels[query] = {document: int(rng.integers(lowest, end)) for document in judged}
-        if rng.random() < 0.9:
-            retrieved = rng.choice(names, rng.integers(0, 32), replace=False).tolist()
-            levels = rng.integers(1, 12)
-            run[query] = {document: float(rng.integers(0, levels) / 7) for document in retrieved}
-    for query in rng.choice(6, 2):  # scores that differ below the precision of float32
-        run |= {str(query): {document: 1 + 1e-9 * rank for rank, document in enumerate(names[:9])}}
-    return qrels, run
-
-
 PROGRAM = """
 import json, sys, pytrec_eval
 def values(qrels, measures, options, run):
     return pytrec_eval.RelevanceEvaluator(qrels, set(measures), **options).evaluate(run)
 print(json.dumps([values(*case) for case in json.load(sys.stdin)]))
 """
-
-
-def by_pytrec_eval(cases: list[Any]) -> list[Any]:
-    """Evaluate cases in a process of their own, because pytrec_eval 0.5.11 may crash it."""
-    pytest.importorskip("pytrec_eval", reason="pytrec-eval-terrier is not installed")
-    command = [sys.executable, "-c", PROGRAM]
-    done = subprocess.run(command, input=json.dumps(cases), capture_output=True, check=True, text=True)
-    values: list[Any] = json.loads(done.stdout)
-    return values
-
-
-def test_negative_grades_are_unjudged() -> None:
-    """The values are pytrec_eval's."""
-    qrels, run = {"q": {"a": -1, "b": -2, "c": 1}}, {"q": {"a": 3.0, "b": 2.0, "c": 1.0, "d": 5.0}}
-    measures = {"map", "recip_rank", "num_ret", "bpref"}
-    values = {"num_ret": 4, "map": 0.25, "recip_rank": 0.25, "bpref": 1}
-    assert RelevanceEvaluator(qrels, measures).evaluate(run)["q"] == values
-    judged = RelevanceEvaluator(qrels, measures, judged_docs_only_flag=True)
-    assert judged.evaluate(run)["q"] == {"num_ret": 1, "map": 1, "recip_rank": 1, "bpref": 1}
-    only_negative = RelevanceEvaluator({"q": {"a": -1}}, measures).evaluate(run)
-    assert only_negative["q"] == dict.fromkeys(values, 0) | {"num_ret": 4}
-
-
-@pytest.mark.parametrize("judged_only", [False, True])
-@pytest.mark.parametrize("level", [1, 2])
-@pytest.mark.parametrize("lowest", [0, -1])
-def test_values_are_those_of_pytrec_eval(level: int, judged_only: bool, lowest: int) -> None:
-    measures = supported_measures | {f"{name}.1,7" for name in AT_CUTOFFS}
-    options: dict[str, Any] = {"relevance_level": level, "judged_docs_only_flag": judged_only}
-    cases = [random_case(seed, lowest) for seed in range(20)]
-    n_values = 0
-    of_cases = by_pytrec_eval([(qrels, list(measures), options, run) for qrels, run in cases])
-    for (qrels, run), expected in zip(cases, of_cases, strict=True):
-        values = RelevanceEvaluator(qrels, measures, **options).evaluate(run)
-        assert values.keys() == expected.keys()
-        for query, by_measure in expected.items():
-            assert values[query] == pytest.approx(by_measure, rel=0, abs=1e-12), (qrels[query], run[query])
-            n_values += len(by_measure)
-    assert n_values > 1_500

@@ -13,7 +13,7 @@ from profiles import examples
 from strategies import Data, data, random_data
 
 import ltr_metrics as ltr
-from ltr_metrics.evaluation.parts import concat_evaluations
+from ltr_metrics.evaluation.parts import concat
 
 MICRO = "pair_accuracy(average=micro)"
 
@@ -65,7 +65,7 @@ def test_errors_comparisons_and_gates_weigh_queries_by_their_pairs() -> None:
 def test_parts_segments_and_saved_results_keep_the_weights(tmp_path: Path) -> None:
     whole = ltr.evaluate(D.y, D.score, qid=D.qid, metrics=MICRO, by=np.arange(len(D.group)) % 2)
     parts = [ltr.evaluate(D.y[rows], D.score[rows], qid=D.qid[rows], metrics=MICRO) for rows in (D.qid < 9, D.qid >= 9)]
-    assert concat_evaluations(parts)[MICRO] == whole[MICRO]
+    assert concat(parts)[MICRO] == whole[MICRO]
     odd = D.qid % 2 == 1
     assert whole.by[1][MICRO] == ltr.evaluate(D.y[odd], D.score[odd], qid=D.qid[odd], metrics=MICRO)[MICRO]
     whole.save(tmp_path / "saved.parquet")
