@@ -7,28 +7,22 @@ value is that of documents in descending order of their merit, if the metric's w
 kind         why swapping two neighbours into descending order never hurts  otherwise
 ===========  ============================================================  =========================
 gains        the larger value gets the larger weight                        both are sorted
-precisions   a value counts in the precision of each rank from its own on   every order is evaluated
-cascade      u p + v (1 - p) q >= u q + v (1 - q) p for p >= q, u >= v      every order is evaluated
+precisions   a value counts in the precision of each rank from its own on   unknown
+cascade      u p + v (1 - p) q >= u q + v (1 - q) p for p >= q, u >= v      unknown
 ===========  ============================================================  =========================
 
-A metric that is a function of the user's is unknown, so every order is evaluated if these are few.
+A metric that is a function of the user's is unknown, so unknown           if these are few.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator
-from typing import Any
-
 import numpy as np
 
-from ltr_metrics._ranks.native import Declaration, sums
-from ltr_metrics._ranks.ranking import Ranking
-from ltr_metrics._rows.checks import AnyArray, BoolArray, FloatArray, IntArray
+from ltr_metrics._ranks.native import Declaration
+from ltr_metrics._rows.checks import FloatArray
 from ltr_metrics._rows.queries import LabelledQueries
-from ltr_metrics.errors import LtrError, LtrValueError, one_line
 from ltr_metrics.metrics.base import Metric, RankMetric, is_of_user
-from ltr_metrics.metrics.own import FunctionMetric, all_orders, refuse_too_many_orders, values_of_orders
+from ltr_metrics.metrics.own import FunctionMetric
 from ltr_metrics.metrics.relevance import BinaryMetric
 
 
@@ -101,88 +95,3 @@ def _values_of_rows(declaration: Declaration, queries: LabelledQueries) -> Float
         return declaration.by_row
     assert declaration.by_grade is not None
     return np.asarray(declaration.by_grade[queries.grade_index])
-
-
-# -- every order ------------------------------------------------------------------------------------------------------
-
-
-class _OrdersOnly(Ranking):
-    """A ranking that stands for an order, and not for the scores that gave it."""
-
-    @property
-    def scores(self) -> AnyArray:
-        raise LtrValueError("it reads the scores, and an order has none.")
-
-
-def over_all_orders(metric: Metric, queries: LabelledQueries) -> tuple[FloatArray, FloatArray]:
-    """Return the mean and the best value over all orders of each query's documents, by evaluating each of them.
-
-    Raises
-    ------
-    LtrValueError
-        If a query has too many orders, or some with a value and others without one.
-    """
-    mean, best = np.full(queries.n_queries, np.nan), np.full(queries.n_queries, np.nan)
-    for query, values in enumerate(map(np.asarray, _values_by_query(metric, queries))):
-        if np.isnan(values).all():
-            continue
-        if not np.isfinite(values).all():
-            qid = one_line(queries.qid[query])
-            raise LtrValueError(f"it has a number for some orders of the documents of query {qid}, none for others.")
-        mean[query] = math.fsum(values) / len(values)
-        best[query] = np.max(values) if metric.higher_is_better else np.min(values)
-    return mean, best
-
-
-def _values_by_query(metric: Metric, queries: LabelledQueries) -> Iterable[Any]:
-    """Return the values of all orders of each query's documents."""
-    if isinstance(metric, FunctionMetric):
-        return values_of_orders(metric, queries)
-    n, rows = queries.n_ranked, np.arange(queries.n_rows) if queries.ranked_rows is None else queries.ranked_rows
-    kind = _kinds(metric, queries)[rows]
-    rows_by_kind: list[IntArray] = []
-    orders: list[Iterator[list[int]]] = []
-    for query, (end, size) in enumerate(zip(queries.ranked_ends, n, strict=True)):
-        of_query = slice(end - size, end)
-        counts = np.unique(kind[of_query], return_counts=True)[1].tolist()
-        refuse_too_many_orders(queries, query, counts)
-        rows_by_kind.append(rows[of_query][np.argsort(kind[of_query], kind="stable")])
-        orders.append(all_orders(counts) if counts else iter([[]]))
-    values: list[list[float]] = [[] for _ in n]
-    scores = np.zeros(queries.n_rows)
-    is_new = np.ones(len(n), dtype=np.bool_)
-    while True:
-        _write_next(orders, rows_by_kind, scores, is_new)
-        if not is_new.any():
-            return values
-        value = _values(metric, queries, scores)
-        for query in np.flatnonzero(is_new).tolist():
-            values[query].append(float(value[query]))
-
-
-def _values(metric: Metric, queries: LabelledQueries, scores: FloatArray) -> FloatArray:
-    if isinstance(metric, RankMetric):
-        return np.asarray(sums(queries, scores, "stable", metric.declaration(queries, (metric.k,)))[0])
-    try:
-        return np.broadcast_to(metric.values(_OrdersOnly(queries, scores, "stable")), queries.n_queries)
-    except LtrError:
-        raise
-    except Exception as error:
-        raise LtrValueError(f"it raised {type(error).__name__} for some order: {error}") from error
-
-
-def _write_next(orders: list[Iterator[list[int]]], rows: list[IntArray], scores: FloatArray, is_new: BoolArray) -> None:
-    """Write the scores of the next order of each query that has one."""
-    for query in np.flatnonzero(is_new).tolist():
-        order = next(orders[query], None)
-        is_new[query] = order is not None
-        if order:
-            scores[rows[query]] = -np.argsort(order, kind="stable")  # the ranks of the documents of each kind
-
-
-def _kinds(metric: Metric, queries: LabelledQueries) -> IntArray:
-    """Return a number for each row; rows with the same one are interchangeable."""
-    if isinstance(metric, RankMetric):
-        declaration = metric.declaration(queries, (metric.k,))
-        return np.asarray(np.unique(_values_of_rows(declaration, queries), return_inverse=True)[1])
-    return np.arange(queries.n_rows)

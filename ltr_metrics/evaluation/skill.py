@@ -24,15 +24,15 @@ from ltr_metrics.evaluation.best_order import (
     is_function_of_user,
     merits_declared,
     merits_of_grades,
-    over_all_orders,
 )
 from ltr_metrics.evaluation.differences import SAME, difference_of
 from ltr_metrics.evaluation.means import mean, means
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.order import PairAccuracy
-from ltr_metrics.metrics.requests import Family, Request, families_for, families_of
+from ltr_metrics.metrics.requests import Request, families_for, families_of
 
 CHANCE, IDEAL = "chance:", "ideal:"  # what precedes the names of metrics in tables of values per query
+NO_BEST_ORDER = "its best order is not known."
 LITTLE = 0.1  # of the larger of chance and ideal: with less between them, a value says little
 
 
@@ -186,25 +186,15 @@ def _write_ends_of_sums(
         elif declaration.kind == "gains":
             ideal[family.positions] = best_sums(metric, declaration, queries)
         else:
-            _write_best_of_all_orders(queries, family, ideal, reasons)
+            reasons |= dict.fromkeys(family.positions, NO_BEST_ORDER)
     if by_grade:
         native.evaluate(queries, None, "ideal", native.array_of(by_grade), ideal, n_threads=None, chance=chance)
-
-
-def _write_best_of_all_orders(
-    queries: LabelledQueries, family: Family, ideal: FloatArray, reasons: dict[int, str]
-) -> None:
-    for metric, position in zip(family.metrics, family.positions, strict=True):
-        try:
-            ideal[position] = over_all_orders(metric, queries)[1]
-        except LtrError as error:
-            reasons[position] = str(error)
 
 
 def _ends_of_function(queries: LabelledQueries, metric: Metric) -> tuple[FloatArray, FloatArray]:
     """Return both ends of a metric that is a function of the ranked documents."""
     if is_function_of_user(metric):
-        return over_all_orders(metric, queries)
+        raise LtrValueError(NO_BEST_ORDER)
     merits = np.append(0.0, merits_of_grades(metric, queries))[queries.grade_index]
     chance = metric.values(Ranking(queries, np.zeros(queries.n_rows), "mean"))
     return chance, metric.values(Ranking(queries, merits, "stable"))

@@ -20,7 +20,7 @@ import numpy as np
 from ltr_metrics._ranks.ranking import Ranking
 from ltr_metrics._rows.checks import FloatArray, require_option
 from ltr_metrics._rows.queries import LabelledQueries
-from ltr_metrics.errors import Argument, LtrTypeError, LtrValueError, naming, one_line
+from ltr_metrics.errors import Argument, LtrTypeError, LtrValueError, naming
 from ltr_metrics.metrics.all_metrics import BY_NAME, METRICS
 from ltr_metrics.metrics.base import Metric, RankMetric, is_of_user, spell
 from ltr_metrics.metrics.kinds import Kind, MethodName
@@ -321,29 +321,7 @@ def _call(function: QueryFunction, columns: list[str], documents: FloatArray) ->
     return float(value)
 
 
-def values_of_orders(metric: FunctionMetric, queries: LabelledQueries) -> Iterator[FloatArray]:
-    """Yield the values of all different orders of each query's documents, NaN where undefined; refuse too many."""
-    columns, ranking = metric.columns_of(queries), Ranking(queries, np.zeros(queries.n_rows), "mean")
-    documents = [_documents(ranking, query, columns) for query in range(queries.n_queries)]
-    for query, of_query in enumerate(documents):
-        refuse_too_many_orders(queries, query, np.unique(of_query, axis=0, return_counts=True)[1].tolist())
-    for query, of_query in enumerate(documents):
-        ties = [(0, len(of_query))] if len(of_query) else []
-        with naming(f"query {queries.qid[query]}"):
-            values = [_call(metric.function, list(columns), ordered) for ordered in _orders(of_query, ties)]
-        yield np.array([math.nan if value is None else value for value in values])
-
-
 # -- the orders of tied documents ------------------------------------------------------------------
-
-
-def refuse_too_many_orders(queries: LabelledQueries, query: int, counts: list[int]) -> None:
-    """Raise an error if documents of several kinds, so many of each, have too many orders to evaluate all of them."""
-    if log_n_orders(counts) > _LOG_MAX_ORDERS:
-        raise LtrValueError(
-            f"the documents of query {one_line(queries.qid[query])} have more than {MAX_ORDERS} different orders, too "
-            "many to evaluate all of them."
-        )
 
 
 def _orders(documents: FloatArray, ties: list[Tie]) -> Iterator[FloatArray]:
