@@ -4,7 +4,6 @@ from ltr_metrics.online.counterfactual.click_metric import ClickMetric
 from ltr_metrics.online.counterfactual.estimation import estimate_propensities
 from ltr_metrics.online.counterfactual.evaluation import ClickDiagnostics, ClickEvaluation, evaluate
 from ltr_metrics.online.counterfactual.propensities import Propensities
-from ltr_metrics.online.counterfactual.slates import evaluate_slates
 
 __all__ = [
     "ClickDiagnostics",
@@ -13,7 +12,6 @@ __all__ = [
     "Propensities",
     "estimate_propensities",
     "evaluate",
-    "evaluate_slates",
 ]
 
 

@@ -4,10 +4,8 @@ from ltr_metrics.online.interleaving.balanced import Balanced
 from ltr_metrics.online.interleaving.clicks import ClickModel
 from ltr_metrics.online.interleaving.impressions import Impression, read_impressions, write_impressions
 from ltr_metrics.online.interleaving.method import Method, Shown
-from ltr_metrics.online.interleaving.optimized import Optimized
 from ltr_metrics.online.interleaving.outcome import Outcome
 from ltr_metrics.online.interleaving.pairwise_preference import PairwisePreference
-from ltr_metrics.online.interleaving.probabilistic import Probabilistic
 from ltr_metrics.online.interleaving.scoring import score
 from ltr_metrics.online.interleaving.simulation import simulate
 from ltr_metrics.online.interleaving.team_draft import TeamDraft
@@ -17,10 +15,8 @@ __all__ = [
     "ClickModel",
     "Impression",
     "Method",
-    "Optimized",
     "Outcome",
     "PairwisePreference",
-    "Probabilistic",
     "Shown",
     "TeamDraft",
     "read_impressions",

@@ -55,34 +55,22 @@ def click_chances(model: Any, grades: Sequence[int]) -> dict[tuple[int, ...], Fr
 # -- mixing ----------------------------------------------------------------------------------------
 
 
-def drafted_lists(
-    rankings: Rankings, length: int | None, tau: int | None, replace: bool
-) -> dict[tuple[Documents, Teams], Fraction]:
-    """Walk every course: every ranker at each place, or every order of all rankers in every round.
-
-    A ranker draws its best document that is not listed yet, or any of these with the weight 1 / rank^tau.
-    """
-    n, n_rankers = n_shown(rankings, length), len(rankings)
+def drafted_lists(rankings: Rankings, length: int | None) -> dict[tuple[Documents, Teams], Fraction]:
+    """Walk every course: every order of all rankers in every round; each draws its best document not listed yet."""
+    n = n_shown(rankings, length)
     done: dict[tuple[Documents, Teams], Fraction] = {}
 
     def place(documents: Documents, teams: Teams, order: Teams, chance: Fraction) -> None:
         if len(documents) == n:
             done[documents, teams] = done.get((documents, teams), Fraction(0)) + chance
         elif order:
-            left = [(rank, one) for rank, one in enumerate(rankings[order[0]], start=1) if one not in documents]
-            weights = (
-                {one: Fraction(1, rank**tau) for rank, one in left}
-                if tau
-                else {one: Fraction(1) for _, one in left[:1]}
-            )
-            if not weights:
+            best = next((one for one in rankings[order[0]] if one not in documents), None)
+            if best is None:
                 place(documents, teams, order[1:], chance)
-            for document, weight in weights.items():
-                share = weight / sum(weights.values())
-                place((*documents, document), (*teams, order[0]), order[1:], chance * share)
+            else:
+                place((*documents, best), (*teams, order[0]), order[1:], chance)
         else:
-            left_at = [i for i in range(n_rankers) if set(rankings[i]) - set(documents)]
-            orders = [(ranker,) for ranker in left_at] if replace else list(itertools.permutations(range(n_rankers)))
+            orders = list(itertools.permutations(range(len(rankings))))
             for one in orders:
                 place(documents, teams, one, chance / len(orders))
 
@@ -127,15 +115,6 @@ def balanced_lists(rankings: Rankings, length: int | None = None) -> dict[Docume
             shown = shown if document in shown else (*shown, document)
         chances[shown] = chances.get(shown, Fraction(0)) + Fraction(1, 2)
     return chances
-
-
-def allowed_lists(rankings: Rankings, length: int | None = None) -> list[Documents]:
-    """Every list in which each next document is the best unlisted one of some ranking."""
-    lists: set[Documents] = {()}
-    for _ in range(n_shown(rankings, length)):
-        left = [(one, [d for d in ranking if d not in one]) for one in lists for ranking in rankings]
-        lists = {(*one, unlisted[0]) for one, unlisted in left if unlisted}
-    return sorted(lists)
 
 
 # -- what clicks say -------------------------------------------------------------------------------
@@ -189,27 +168,8 @@ def team_credit(n_rankers: int, teams: Teams, clicks: Collection[int]) -> list[F
     return [Fraction(sum(teams[place] == ranker for place in set(clicks))) for ranker in range(n_rankers)]
 
 
-def expected_team_credit(
-    n_rankers: int,
-    with_teams: Mapping[tuple[Documents, Teams], Fraction],
-    documents: Documents,
-    clicks: Collection[int],
-) -> list[Fraction]:
-    """Return the mean of `team_credit` over all courses that give the list."""
-    courses = [(teams, chance) for (others, teams), chance in with_teams.items() if others == documents]
-    by_course = [[chance * one for one in team_credit(n_rankers, teams, clicks)] for teams, chance in courses]
-    total = sum(chance for _, chance in courses)
-    return [sum(of_ranker, Fraction(0)) / total for of_ranker in zip(*by_course, strict=True)]
-
-
 def balanced_credit(rankings: Rankings, documents: Documents, clicks: Collection[int]) -> list[Fraction]:
     if not clicks:
         return [Fraction(0)] * 2
     k = min(rank_in(ranking, documents[max(clicks)]) for ranking in rankings)
     return [Fraction(sum(documents[place] in ranking[: int(k)] for place in set(clicks))) for ranking in rankings]
-
-
-def inverse_rank_credit(rankings: Rankings, documents: Documents, clicks: Collection[int]) -> list[Fraction]:
-    """Return the credit of Optimized; a document that a ranking lacks is the one after its last."""
-    ranks = [[int(min(rank_in(one, documents[place]), len(one) + 1)) for place in set(clicks)] for one in rankings]
-    return [sum((Fraction(1, rank) for rank in of_ranker), Fraction(0)) for of_ranker in ranks]

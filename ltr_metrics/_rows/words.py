@@ -37,7 +37,7 @@ NameStyle = Literal["asked", "canonical", "slug"]
 PartOfSearch = Literal["test", "train"]
 
 # -- interleaving
-InterleavingMethod = Literal["team_draft", "ppm", "balanced", "probabilistic", "optimized"]
+InterleavingMethod = Literal["team_draft", "ppm", "balanced"]
 ClusterOfImpressions = Literal["user", "query"]
 OutcomeBy = Literal["wins", "credit"]
 TiesOfRankings = Literal["stable", "random"]
@@ -45,6 +45,5 @@ TiesOfRankings = Literal["stable", "random"]
 # -- counterfactual evaluation
 EstimatorOfMetric = Literal["ips", "dr"]
 EstimatorOfClicks = Literal["ips", "snips", "dr"]
-EstimatorOfSlates = Literal["standard", "interaction"]
-MethodOfPropensities = Literal["randomized", "harvesting", "em"]
+MethodOfPropensities = Literal["randomized", "harvesting"]
 TiesOfClicks = Literal["mean", "stable", "docid"]

@@ -34,10 +34,9 @@ def z_values(table: Propensities) -> np.ndarray:
     return z
 
 
-@pytest.mark.parametrize("method", ["harvesting", "em"])
-def test_the_propensities_are_recovered(method: Any) -> None:
+def test_the_propensities_are_recovered() -> None:
     log = log_of_rankers(60_000, 50, seed=1)
-    table = estimate_propensities(**log, method=method)
+    table = estimate_propensities(**log, method="harvesting")
     assert table.propensity[0] == 1
     assert table.standard_error[0] == 0
     assert (np.abs(z_values(table)) < 2).all()
@@ -56,11 +55,6 @@ def test_memory_does_not_grow_with_pairs_of_positions_times_clusters() -> None:
         assert tracemalloc.get_traced_memory()[1] < 150e6  # all 780 pairs would take 125e6 more
     finally:
         tracemalloc.stop()
-
-
-def test_maximum_likelihood_says_where_it_is_biased() -> None:
-    with pytest.warns(ltr.LtrWarning, match=r"Half of the documents have 1?\d impressions or fewer"):
-        estimate_propensities(**log_of_rankers(5_000, 100, 0), method="em")
 
 
 def test_swaps_of_positions() -> None:
@@ -96,9 +90,8 @@ def test_positions_that_are_not_compared_are_named() -> None:
         estimate_propensities(**log, method="harvesting")
     log = log_of_rankers(5_000, 20, seed=0)
     apart = np.where(log["position"] > 3, log["document"] + 100, log["document"])
-    for method in ("harvesting", "em"):
-        with pytest.raises(ltr.LtrValueError, match="cannot be compared with position 1: 4, 5"):
-            estimate_propensities(**log | {"document": apart}, method=method)  # type: ignore[arg-type]
+    with pytest.raises(ltr.LtrValueError, match="cannot be compared with position 1: 4, 5"):
+        estimate_propensities(**log | {"document": apart}, method="harvesting")  # type: ignore[arg-type]
 
 
 def test_positions_are_compared_through_others() -> None:
@@ -113,7 +106,10 @@ def test_positions_are_compared_through_others() -> None:
 
 ROWS: dict[str, Any] = {"clicks": [1, 0, 1, 1], "position": [1, 2, 1, 2], "qid": [1, 1, 2, 2], "method": "randomized"}
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
-    "an experiment": ({"method": "em", "document": [1, 2, 3, 4], "experiment": [1] * 4}, "does not use experiment"),
+    "an experiment": (
+        {"method": "harvesting", "document": [1, 2, 3, 4], "experiment": [1] * 4},
+        "does not use experiment",
+    ),
     "grades": ({"clicks": [2, 0, 1, 1]}, "clicks must be True or False for each row: got .*2.* at row 0"),
     "positions from 0": (
         {"position": [0, 1, 0, 1]},
@@ -131,10 +127,7 @@ def test_what_is_no_log(name: str) -> None:
         estimate_propensities(**ROWS | options)
 
 
-def test_few_clusters_and_steps_are_reported() -> None:
-    log = log_of_rankers(60_000, 50, seed=1)
-    with pytest.raises(ltr.LtrValueError, match=r"did not converge: after 2 iterations a step still changed"):
-        estimate_propensities(**log, method="em", max_iterations=2)
+def test_few_clusters_are_reported() -> None:
     with pytest.warns(ltr.LtrWarning, match="in 2 clusters"):
         estimate_propensities(**ROWS)
 

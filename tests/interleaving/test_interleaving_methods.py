@@ -1,4 +1,4 @@
-"""The five methods against walks of all their courses, exact programs, outside values and known properties."""
+"""The three methods against walks of all their courses, exact programs, outside values and known properties."""
 
 from __future__ import annotations
 
@@ -14,17 +14,15 @@ import interleaving_oracle as oracle
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 from profiles import examples
-from scipy import optimize
 
-from ltr_metrics.errors import LtrError, LtrValueError, LtrWarning
-from ltr_metrics.interleaving import Balanced, Method, Optimized, PairwisePreference, Probabilistic, Shown, TeamDraft
+from ltr_metrics.errors import LtrError, LtrValueError
+from ltr_metrics.interleaving import Balanced, PairwisePreference, Shown, TeamDraft
 from ltr_metrics.online.interleaving.methods import METHODS as BY_NAME
 
-unbiased_or_not = pytest.mark.filterwarnings("ignore:Optimized has no unbiased")
-ALL = [TeamDraft, PairwisePreference, Balanced, Probabilistic, Optimized]
+ALL = [TeamDraft, PairwisePreference, Balanced]
 A, B, C = [1, 2, 3, 4], [3, 1, 5, 2], [6, 3]
 UNEQUAL = [[1, 2], [3, 4, 5, 6]]
 LENGTHS = st.none() | st.integers(1, 5)
@@ -35,16 +33,10 @@ def no_teams(lists: dict[oracle.Documents, Fraction]) -> Lists:
     return {(documents, None): chance for documents, chance in lists.items()}
 
 
-def in_rounds(rankings: Any, length: int | None = None) -> Method:
-    return Probabilistic(rankings, length, tau=1, replace=False)
-
-
 LISTS: dict[Any, Callable[..., Lists]] = {
-    TeamDraft: lambda *case: oracle.drafted_lists(*case, tau=None, replace=False),
+    TeamDraft: lambda *case: oracle.drafted_lists(*case),
     PairwisePreference: lambda *case: no_teams(oracle.ppm_lists(*case)),
     Balanced: lambda *case: no_teams(oracle.balanced_lists(*case)),
-    Probabilistic: lambda *case: oracle.drafted_lists(*case, tau=3, replace=True),
-    in_rounds: lambda *case: oracle.drafted_lists(*case, tau=1, replace=False),
 }
 
 
@@ -54,9 +46,7 @@ def credit_by_hand(make: Any, rankings: Any, lists: Lists, shown: Any, clicks: S
         return oracle.ppm_credit(rankings, oracle.whatever_the_teams(lists), documents, clicks)
     if make is Balanced:
         return oracle.balanced_credit(rankings, documents, clicks)
-    if make is TeamDraft:
-        return oracle.team_credit(len(rankings), teams, clicks)
-    return oracle.expected_team_credit(len(rankings), lists, documents, clicks)
+    return oracle.team_credit(len(rankings), teams, clicks)
 
 
 @st.composite
@@ -136,7 +126,7 @@ def test_reference_values_of_ppm(reference_values: Path) -> None:
 # -- properties ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("make", [TeamDraft, PairwisePreference, Probabilistic, in_rounds])
+@pytest.mark.parametrize("make", [TeamDraft, PairwisePreference])
 def test_lists_of_hundreds_of_documents(make: Any) -> None:
     """Each of which is far less probable than the smallest float."""
     rng = np.random.default_rng(0)
@@ -150,88 +140,9 @@ def test_lists_of_hundreds_of_documents(make: Any) -> None:
 
 def test_too_many_rankers_to_sum_over() -> None:
     many = [list(range(24))] * 24
-    for method in (TeamDraft(many), Probabilistic(many, replace=False)):
-        with pytest.raises(LtrValueError, match="24 rankers, .* more than 16,384 terms"):
-            method.probability(list(range(24)))
-        assert method.probability(method.mix(random_state=0)) > 0
+    with pytest.raises(LtrValueError, match="24 rankers, .* more than 16,384 terms"):
+        TeamDraft(many).probability(list(range(24)))
     assert TeamDraft(many).credit(TeamDraft(many).mix(0), [0]).sum() == 1
-
-
-# -- Optimized -------------------------------------------------------------------------------------
-
-
-def program(given_rankings: Any, length: int | None) -> tuple[Any, Any, Any]:
-    """Return the lists, the variances, and the cumulative credit of shape (lists, cutoffs, rankers)."""
-    lists = oracle.allowed_lists(given_rankings, length)
-    places = range(len(lists[0]))
-    of_lists = [[oracle.inverse_rank_credit(given_rankings, one, [place]) for place in places] for one in lists]
-    credit = np.array(of_lists, dtype=float)
-    weighted = (credit / np.arange(1, len(places) + 1)[:, np.newaxis]).sum(axis=1)
-    return lists, weighted.var(axis=1) * weighted.shape[1], credit.cumsum(axis=1)
-
-
-def least_biased(variance: Any, credit: Any) -> tuple[float, float]:
-    """Return the least bias, and the least variance at this bias.
-
-    The program is that of roughly optimized multileaving: a slack a cutoff above the difference of every two rankers.
-    """
-    n_lists, n_cutoffs, n_rankers = credit.shape
-    within = np.array(
-        [
-            np.append(credit[:, k, i] - credit[:, k, j], -np.eye(n_cutoffs)[k])
-            for k in range(n_cutoffs)
-            for i, j in itertools.permutations(range(n_rankers), 2)
-        ]
-    )
-    costs = np.repeat([0.0, 1.0], [n_lists, n_cutoffs])
-    sums = {"A_eq": 1 - costs[None], "b_eq": [1.0]}
-    least = optimize.linprog(costs, A_ub=within, b_ub=np.zeros(len(within)), **sums)
-    limits = np.append(np.zeros(len(within)), least.fun + 1e-9)
-    costs_of_both = np.append(variance, np.zeros(n_cutoffs))
-    cheapest = optimize.linprog(costs_of_both, A_ub=np.vstack((within, costs)), b_ub=limits, **sums)
-    return least.fun, cheapest.fun
-
-
-@unbiased_or_not
-@examples(60)
-@given(rankings() | rankings(4), LENGTHS)
-@example([[4, 2, 3, 0], [2, 0], [3, 1, 0]], None)  # has unbiased solutions of different variances
-def test_optimized_has_the_least_bias_and_then_the_least_variance(given_rankings: Any, length: int | None) -> None:
-    lists, variance, credit = program(given_rankings, length)
-    bias, least_variance = least_biased(variance, credit)
-    method = Optimized(given_rankings, length)
-    chances = np.array([method.probability(one) for one in lists])
-    assert chances.sum() == pytest.approx(1, abs=1e-12)
-    assert method.bias == pytest.approx(bias, abs=1e-7)
-    assert (method.bias == 0) == (bias < 1e-7)
-    assert np.ptp(np.tensordot(chances, credit, 1), axis=1).sum() == pytest.approx(method.bias, abs=1e-9)
-    assert variance @ chances == pytest.approx(least_variance, rel=1e-5, abs=1e-6)
-    for documents in lists:  # also those that this solution never shows
-        for clicks in ([], [0], range(len(documents))):
-            close(method.credit(documents, clicks), oracle.inverse_rank_credit(given_rankings, documents, clicks))
-
-
-def test_optimized_takes_the_smallest_bias_and_says_so() -> None:
-    """By hand: p of [1] leaves the largest difference max(p - 1/2, (1 - p)/6), which is least where both are 1/14."""
-    with pytest.warns(LtrWarning, match=r"over 2 lists.*differs by 0\.0714.*If this matters, use TeamDraft") as caught:
-        method = Optimized([[1, 2, 3], [2, 1, 3], [1, 3, 2]], length=1)
-    assert caught[0].filename == __file__
-    assert method.distribution == pytest.approx({(1,): 4 / 7, (2,): 3 / 7}, abs=1e-9)
-    assert method.bias == pytest.approx(1 / 14, abs=1e-9)
-
-
-def test_optimized_of_a_sample_of_lists() -> None:
-    rng = np.random.default_rng(5)
-    given_rankings = [np.argsort(np.arange(12) / 4 + rng.normal(size=12)).tolist() for _ in range(5)]
-    with pytest.warns(LtrWarning, match="over 60 lists.*try max_lists above 60"):
-        few, again, others = (Optimized(given_rankings, 6, max_lists=60, random_state=seed) for seed in (0, 0, 1))
-    assert few.distribution == again.distribution
-    assert set(few.distribution) != set(others.distribution)
-    assert set(few.distribution) <= set(oracle.allowed_lists(given_rankings, 6))
-    every = Optimized([A, B], 4)  # all lists are there, so the seed draws nothing, and their order is fixed
-    assert list(Optimized([A, B], 4, random_state=1).distribution.items()) == list(every.distribution.items())
-    rng = np.random.default_rng(0)
-    oracle.require_frequencies((tuple(every.mix(rng).documents) for _ in range(20_000)), every.distribution)
 
 
 # -- what goes in ----------------------------------------------------------------------------------
@@ -271,7 +182,6 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: PairwisePreference([A, B], 3).credit(IDS, "02"), "clicks must be"),
     (lambda: Balanced([A, B, C]), "Balanced needs exactly two rankings. Got 3"),
     (lambda: Balanced([[1, 2], [2, 3]], 3).credit([3], []), "it has 1 documents instead of 2 or 3"),
-    (lambda: Probabilistic([A, B], tau=-1), "tau must be a number from 0"),
 ]
 
 
@@ -295,7 +205,6 @@ def test_lists_that_no_method_can_display(make: Any, documents: Any, message: st
         make([A, B], 3).credit(Shown(documents, [0] * len(documents)), [0])
 
 
-@unbiased_or_not
 @pytest.mark.parametrize("name", BY_NAME)
 def test_methods_are_sent_between_processes(name: str) -> None:
     """Also after they were used: what they keep then must mean the same elsewhere."""

@@ -6,15 +6,13 @@ from typing import Any, get_args
 
 import numpy as np
 
-from ltr_metrics._rows.checks import as_flags, refuse_different_indexes, require_count, require_option
+from ltr_metrics._rows.checks import as_flags, refuse_different_indexes, require_option
 from ltr_metrics._rows.id_columns import label_codes
 from ltr_metrics._rows.words import MethodOfPropensities
 from ltr_metrics.errors import LtrTypeError, LtrValueError, warn
-from ltr_metrics.online.counterfactual.em import estimate_by_em
 from ltr_metrics.online.counterfactual.harvesting import Cells, estimate_by_harvesting
 from ltr_metrics.online.counterfactual.propensities import Propensities, as_positions
 
-FEW_IMPRESSIONS = 200  # of a document at a position: with fewer, maximum likelihood is biased by 2 to 5 %
 FEW_CLUSTERS = 40  # with fewer, standard errors are too small by 10 % or more
 
 
@@ -27,7 +25,6 @@ def estimate_propensities(
     document: Any = None,
     experiment: Any = None,
     cluster: Any = None,
-    max_iterations: int = 10_000,
 ) -> Propensities:
     r"""Estimate from logged clicks how often users examine each position.
 
@@ -60,8 +57,6 @@ def estimate_propensities(
         randomized. By default all positions were shuffled.
     cluster : array-like of shape (n_rows,), optional
         Labels of independent units for the standard errors, such as users. Default: ``qid``.
-    max_iterations : int, default 10_000
-        Limit for "em".
 
     Returns
     -------
@@ -118,16 +113,8 @@ def estimate_propensities(
     refuse_different_indexes(
         clicks=clicks, position=position, qid=qid, document=document, experiment=experiment, cluster=cluster
     )
-    max_iterations = require_count("max_iterations", max_iterations)
     cells = _cells(clicks, position, qid, document, experiment, cluster)
-    is_em = method == "em"
-    typical = float(np.median(cells.totals[0][cells.totals[0] > 0]))
-    if is_em and typical < FEW_IMPRESSIONS:
-        warn(
-            f"Half of the documents have {typical:g} impressions or fewer at a position. With so few, "
-            'expectation-maximisation is biased. Use method="harvesting", which is not, or log more impressions.'
-        )
-    log_propensity, covariance = estimate_by_em(cells, max_iterations) if is_em else estimate_by_harvesting(cells)
+    log_propensity, covariance = estimate_by_harvesting(cells)
     propensity = np.exp(np.append(0.0, log_propensity))
     errors = propensity * np.sqrt(np.append(0.0, np.diag(covariance)))
     return Propensities(propensity, cells.positions, errors, method)

@@ -11,7 +11,7 @@ import numpy as np
 
 from ltr_metrics._rows.checks import FloatArray, IntArray, as_numbers, named_columns, require_option
 from ltr_metrics._rows.json_values import to_json
-from ltr_metrics._rows.words import EstimatorOfClicks, EstimatorOfSlates, TiesOfClicks
+from ltr_metrics._rows.words import EstimatorOfClicks, TiesOfClicks
 from ltr_metrics.errors import LtrTypeError, LtrValueError, warn
 from ltr_metrics.evaluation.evaluate import DataOptions, Queries, fingerprint_of, queries_from, with_data_options
 from ltr_metrics.evaluation.means import effective_number
@@ -135,7 +135,7 @@ class ClickEvaluation(Evaluation):
         " Only evaluations of judged documents have a skill.",
     )
 
-    estimator: EstimatorOfClicks | EstimatorOfSlates = "ips"
+    estimator: EstimatorOfClicks = "ips"
     clip: float | None = None
     diagnostics: ClickDiagnostics = None  # type: ignore[assignment]
 
@@ -285,7 +285,6 @@ def evaluate(
     --------
     estimate_propensities : Estimate the propensities.
     ClickMetric : The same metric for training.
-    evaluate_slates : Evaluate a ranker from the logs of interleaving.
 
     Notes
     -----

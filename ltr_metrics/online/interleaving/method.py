@@ -71,8 +71,7 @@ class Method(ABC):
     --------
     TeamDraft : One team per ranker.
     PairwisePreference : Preferences between pairs of documents.
-    Probabilistic : Documents drawn at random, by rank.
-    Optimized : The lists that distinguish the rankers best.
+    # Documents drawn at random, by rank.
     Balanced : Two rankings that take turns.
 
     Examples

@@ -8,16 +8,14 @@ array of shape (n_rankers, n_impressions).
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
-from functools import cache, cached_property
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from ltr_metrics._rows.checks import AnyArray, BoolArray, FloatArray, IntArray
 from ltr_metrics.evaluation.evaluate import Queries
-from ltr_metrics.online.interleaving.method import Method
 
 MAX_CELLS = 2**22  # pairs of slots times impressions that are processed at a time, which limits the memory
 
@@ -125,40 +123,6 @@ class ShownLists(NamedTuple):
 
     documents: IntArray
     teams: AnyArray | None = None
-
-
-class OneByOne:
-    """One method object per query, built when the query is first drawn. Its credit must not need teams."""
-
-    def __init__(self, rankings: RankingArrays, method: type[Method], options: dict[str, Any]) -> None:
-        self.rankings, self.warnings = rankings, list[str]()
-        self._method, self._options = method, options
-        self._of_query = cache(self._build)
-
-    def _build(self, query: int) -> Method:
-        start, size = int(self.rankings.starts[query]), int(self.rankings.sizes[query])
-        best_first = start + np.argsort(self.rankings.rank[start : start + size], axis=0)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            method = self._method(best_first.T, length=self.rankings.length, **self._options)
-        self.warnings += [str(warning.message) for warning in caught]
-        return method
-
-    def mix(self, query: IntArray, rng: np.random.Generator) -> ShownLists:
-        documents = np.full((self.rankings.n_shown.max(), len(query)), self.rankings.nothing)
-        for impression, one in enumerate(query.tolist()):
-            shown = self._of_query(one).mix(rng).documents
-            documents[: len(shown), impression] = np.array(shown)
-        return ShownLists(documents)
-
-    def credit(self, query: IntArray, shown: ShownLists, clicked: BoolArray) -> FloatArray:
-        credit = np.zeros((self.rankings.rank.shape[1], len(query)))
-        n_shown = (shown.documents < self.rankings.nothing).sum(axis=0)
-        for impression in np.flatnonzero(clicked.any(axis=0)).tolist():
-            documents = shown.documents[: n_shown[impression], impression].tolist()
-            slots = np.flatnonzero(clicked[:, impression])
-            credit[:, impression] = self._of_query(int(query[impression])).credit(documents, slots)
-        return credit
 
 
 # -- Team Draft and PPM for many impressions at once, a hundred times faster ------------------------------------------

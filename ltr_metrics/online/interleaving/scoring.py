@@ -5,41 +5,24 @@ from __future__ import annotations
 import os
 from array import array
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, TypedDict, get_args
+from typing import get_args
 
 import numpy as np
 
 from ltr_metrics._rows.checks import require_option
 from ltr_metrics._rows.ids import is_missing
-from ltr_metrics._rows.signatures import with_options_of
 from ltr_metrics._rows.words import ClusterOfImpressions, InterleavingMethod
 from ltr_metrics.errors import LtrValueError, naming
 from ltr_metrics.online.interleaving.impressions import Impression, in_text, located
-from ltr_metrics.online.interleaving.methods import method_named, methods_of_log
-from ltr_metrics.online.interleaving.optimized import Optimized
+from ltr_metrics.online.interleaving.methods import method_named, method_of
 from ltr_metrics.online.interleaving.outcome import Outcome
-from ltr_metrics.online.interleaving.probabilistic import Probabilistic
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack  # of typing from Python 3.11 on
 
 
-class MethodOptions(TypedDict, total=False):
-    """The options of the methods that have any."""
-
-    tau: float
-    replace: bool
-    max_lists: int
-    random_state: Any
-
-
-@with_options_of(Probabilistic, Optimized)
 def score(
     impressions: Iterable[Impression] | str | os.PathLike[str],
     method: InterleavingMethod,
     *,
     cluster: ClusterOfImpressions | None = None,
-    **options: Unpack[MethodOptions],
 ) -> Outcome:
     """Return the outcome of logged impressions.
 
@@ -50,16 +33,13 @@ def score(
     impressions : iterable of Impression, or path
         The impressions, or the path of a log, as for `read_impressions`. The models are in the
         order of the first impression's rankings.
-    method : {"ppm", "team_draft", "balanced", "probabilistic", "optimized"}
+    method : {"ppm", "team_draft", "balanced"}
         The method that mixed the lists. Most lists of one method could also come from another,
         whose credit would be wrong. So an error is raised if an impression names another method, or
         if it has teams and the method has none.
     cluster : {"user", "query"}, optional
         What the impressions of a cluster have in common. They are not independent, so intervals and
         p-values are then over clusters. By default all impressions are independent.
-    **options
-        Options of the method: ``tau`` and ``replace`` of `Probabilistic`, or ``max_lists`` and ``random_state``
-        of `Optimized`.
 
     Returns
     -------
@@ -89,7 +69,7 @@ def score(
     >>> outcome.wins.tolist(), outcome.credit.tolist()
     ([[0, 0], [2, 0]], [0.0, 2.0])
     """
-    has_teams, mixed_by = method_named(method, options).has_teams, methods_of_log(options)
+    has_teams = method_named(method).has_teams
     if cluster is not None:
         require_option("cluster", cluster, get_args(ClusterOfImpressions))
     models: list[str] = []
@@ -99,7 +79,7 @@ def score(
         with naming(location):
             _refuse_other(impression, models, method, has_teams)
             rankings, shown = in_text(impression)
-            mixed = mixed_by(method, rankings, impression.length or len(shown.documents))
+            mixed = method_of(method, rankings, impression.length or len(shown.documents))
             credit_of = dict(zip(impression.rankings, mixed.credit(shown, impression.clicks), strict=True))
             credit.extend(credit_of[model] for model in models)
             if cluster is not None:

@@ -10,20 +10,19 @@ import inspect
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
 from ltr_metrics._ranks.native import n_threads_for
 from ltr_metrics._rows.checks import AnyArray, FloatArray, require_count, require_option
-from ltr_metrics._rows.words import InterleavingMethod, TiesOfRankings
+from ltr_metrics._rows.words import TiesOfRankings
 from ltr_metrics.analysis.settings import seed_from
-from ltr_metrics.errors import LtrTypeError, LtrValueError, naming, warn
+from ltr_metrics.errors import LtrTypeError, LtrValueError, naming
 from ltr_metrics.evaluation.evaluate import DataOptions, Queries, queries_from, with_data_options
 from ltr_metrics.online.interleaving.clicks import ClickModel
 from ltr_metrics.online.interleaving.method import short
-from ltr_metrics.online.interleaving.methods import method_named
-from ltr_metrics.online.interleaving.mixers import OneByOne, RankingArrays, VectorizedPPM, VectorizedTeamDraft
+from ltr_metrics.online.interleaving.mixers import RankingArrays, VectorizedPPM, VectorizedTeamDraft
 from ltr_metrics.online.interleaving.outcome import Outcome
 
 if TYPE_CHECKING:
@@ -41,11 +40,10 @@ def simulate(
     y_true: Any,
     scores: Mapping[str, Any],
     *,
-    method: InterleavingMethod,
+    method: Literal["team_draft", "ppm"],
     clicks: ClickModel,
     impressions: int = 10_000,
     length: int = 10,
-    method_options: Mapping[str, Any] | None = None,
     ties: TiesOfRankings = "stable",
     random_state: Any = 0,
     n_threads: int | None = None,
@@ -63,7 +61,7 @@ def simulate(
         Whole grades, for which the click model has probabilities.
     scores : mapping of str to array-like of shape (n_rows,)
         Two or more models, by name.
-    method : {"team_draft", "ppm", "balanced", "probabilistic", "optimized"}
+    method : {"team_draft", "ppm"}
         The method that mixes the lists. The first two simulate many impressions at once. The others
         simulate one by one and are about a hundred times slower.
     clicks : ClickModel
@@ -72,8 +70,6 @@ def simulate(
         Number of impressions.
     length : int, default 10
         Maximum number of documents in a list.
-    method_options : mapping, optional
-        Further options of the method, such as ``{"tau": 1}``.
     ties : {"stable", "random"}
         The order of documents with equal scores, which is the same in all models. "stable" keeps
         the order of the rows, like a system that sorts stably. This favours models with ties if the
@@ -117,8 +113,7 @@ def simulate(
     n_impressions, length = require_count("impressions", impressions), require_count("length", length)
     if not isinstance(clicks, ClickModel):
         raise LtrTypeError(f"clicks must be a ClickModel, such as ClickModel.informational(grades=3). Got {clicks!r}.")
-    options = dict(method_options or {})
-    method_class = method_named(method, options)  # the vectorised methods have no options
+    require_option("method", method, tuple(VECTORIZED))
     queries = queries_from(y_true, data, "simulate", PARAMETERS)
     clicks.require_grades(queries.grades, min(length, int(queries.n_ranked.max())))
     clicks.warn_of_grades(queries.grades)
@@ -126,8 +121,7 @@ def simulate(
     rankings = RankingArrays.from_scores(
         queries, _check_scores(queries, scores), length, _tie_break(queries, ties, seed)
     )
-    one_by_one = None if method in VECTORIZED else OneByOne(rankings, method_class, options)
-    mixer: Vectorized | OneByOne = one_by_one or VECTORIZED[method](rankings)
+    mixer = VECTORIZED[method](rankings)
     cumulative_weight = _cumulative_weight(queries)
 
     def run_block(start: int) -> FloatArray:
@@ -140,10 +134,8 @@ def simulate(
 
     starts = range(0, n_impressions, BLOCK)
     n_threads = n_threads_for(n_impressions * ROWS_PER_IMPRESSION, n_threads)
-    with ThreadPoolExecutor(1 if one_by_one else n_threads) as pool:  # Python code runs one thread at a time
+    with ThreadPoolExecutor(n_threads) as pool:
         credit = np.concatenate(list(pool.map(run_block, starts)), axis=1)
-    if one_by_one and (warnings := one_by_one.warnings):
-        warn(f"{len(warnings)} of the queries that were shown gave a warning, the first: {warnings[0]}")
     return Outcome(list(scores), method, credit, partial(_offline_means, queries, rankings, list(scores)))
 
 
