@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
 
 import click
+from tqdm import tqdm
 
 from ltr_metrics.cli import options
 from ltr_metrics.cli.compare import check_rules
-from ltr_metrics.cli.curve import log_rounds
 from ltr_metrics.cli.data import read_source, requested_metrics
 from ltr_metrics.cli.evaluate import RENDERERS as EVALUATION_RENDERERS
 from ltr_metrics.cli.output import Output, gate_status
-from ltr_metrics.errors import LtrValueError
-from ltr_metrics.metrics.requests import resolve
+from ltr_metrics.errors import LtrValueError, naming
+from ltr_metrics.evaluation.evaluate import Queries
+from ltr_metrics.logs.fitted_model import evaluate_rounds, read_model
+from ltr_metrics.logs.training_log import PerQueryLog
+from ltr_metrics.metrics.requests import Request, resolve
 from ltr_metrics.report import as_html, summarize
 
 RENDERERS = EVALUATION_RENDERERS | {"html": as_html}
@@ -68,7 +74,7 @@ def report(
     if learning_curve is not None:
         request = resolve(requested, **metrics.policy())
         queries = next(iter(source.queries.values()))
-        logs = log_rounds(inputs.models, source.features, queries, request, learning_curve, "data")
+        logs = log_rounds(inputs.models, source.features, queries, request, learning_curve)
         curves = {
             name: [log.learning_curve("data", str(metric), intervals.confidence) for metric in request.metrics]
             for name, log in logs.items()
@@ -94,3 +100,16 @@ def report(
     )
     output.write(RENDERERS[output.form](summary, **output.layout))
     return gate_status(summary.gate)
+
+
+def log_rounds(
+    models: Mapping[str, str], features: Any, queries: Queries, request: Request, every: int
+) -> dict[str, PerQueryLog]:
+    """Return the log of each model file."""
+    logs = {}
+    for name, file in models.items():
+        with naming(name):
+            fitted = read_model(file, features, None, None)
+            show = partial(tqdm, desc=f"Evaluating {name}", disable=None, leave=False)
+            logs[name] = evaluate_rounds(fitted, queries, request, every=every, name="data", show=show)
+    return logs

@@ -540,36 +540,12 @@ def as_read(curve: dict[str, Any]) -> dict[str, Any]:
     return curve | {"overfit": [query | {"qid": str(query["qid"])} for query in curve["overfit"]]}
 
 
-def test_curve(run: Run, rows: dict[str, Any], frame: pd.DataFrame) -> None:
-    data: Any = {"y": rows["y"], "qid": rows["qid"], "metrics": ["ndcg@5", "map"], "every": 2}
-    options: Any = {"convention": "letor", "ties": "worst", "sample_weight": frame["traffic"], "name": "new"}
-    log = ltr.learning_curve("model.txt", rows["X"], **data, **options)
-    line = f"{CURVE} --every 2 --confidence 0.9 --convention letor --ties worst --weight traffic"
-    found = as_json(run(f"curve {line} --format json"))
-    for curve, metric in zip(found["curves"], data["metrics"], strict=True):
-        chosen = log.learning_curve("new", metric, 0.9)
-        assert as_read(curve) == {"model": "new"} | as_read(chosen.to_dict())
-        assert log.learning_curve("new", curve["metric"], 0.9).to_dict() == chosen.to_dict()
-        assert curve["n_rounds"] == chosen.n_rounds
-    lines = as_lines(run(f"curve {line} --format csv"))
-    assert [int(line["n_rounds"]) for line in lines] == [2, 4, 5] * 2
-    assert [float(line["mean"]) for line in lines] == [mean for curve in found["curves"] for mean in curve["mean"]]
-    markdown = " ".join(run(f"curve {line} --model again=model.txt --format markdown").out.replace("\\", "").split())
-    kept, _ = " ".join(str(chosen).split()).split("after the best round")  # what follows has ids
-    assert [markdown.count(kept.replace("of new:", f"of {name}:")) for name in ("new", "again")] == [1, 1]
+def test_learning_curves_in_a_report(run: Run, rows: dict[str, Any], frame: pd.DataFrame) -> None:
+    data: dict[str, Any] = {"y": rows["y"], "qid": rows["qid"], "metrics": ["ndcg@5", "map"], "every": 2}
     report = as_json(run(f"report {CURVE} --n-resamples 100 --learning-curve 2 --confidence 0.9 --format json"))
     log = ltr.learning_curve("model.txt", rows["X"], **data)
     expected = [as_read(log.learning_curve("data", metric, 0.9).to_dict()) for metric in data["metrics"]]
     assert list(map(as_read, report["learning"])) == [{"model": "new"} | curve for curve in expected]
-
-
-@pytest.mark.parametrize(("ending", "begins"), [("svg", b"<?xml"), ("png", b"\x89PNG"), ("pdf", b"%PDF")])
-def test_a_figure(run: Run, ending: str, begins: bytes) -> None:
-    done = run(f"curve {CURVE} --model again=model.json --plot x.{ending} -o curve.md")
-    assert (done.status, done.out, done.err) == (0, "", f"Wrote x.{ending}.\nWrote curve.md.\n")
-    figure = Path(f"x.{ending}").read_bytes()
-    assert figure.startswith(begins)
-    assert ending != "svg" or figure.count(b'id="axes_') == 2
 
 
 # -- metrics -----------------------------------------------------------------------------------------------------------

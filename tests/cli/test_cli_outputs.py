@@ -44,8 +44,6 @@ READ = [
     ("data.csv", ["report", *AB, "--format", "html", "-o"]),
     ("data.csv", ["explain", "data.csv", *A, "-m", "ndcg", "--from", "lightgbm", "--to", "letor", *JSON, "-o"]),
     ("data.csv", ["audit", "data.csv", *A, *JSON, "-o"]),
-    ("data.csv", ["curve", "data.csv", "--model", "model.txt", *JSON, "-o"]),
-    ("model.svg", ["curve", "data.csv", "--model", "model.svg", "--plot"]),
 ]
 
 

@@ -21,13 +21,10 @@ from ltr_metrics.logs.training_log import Round
 from ltr_metrics.metrics.requests import resolve
 from ltr_metrics.report import (
     ComparisonDisplay,
-    DifferencesDisplay,
-    LeaderboardDisplay,
     LearningCurveDisplay,
     MeansDisplay,
     MetricOverKDisplay,
     Report,
-    SegmentsDisplay,
     figures_of,
     summarize,
 )
@@ -151,58 +148,7 @@ def test_differences_over_k_are_those_of_the_comparison() -> None:
 # Differences of the single queries
 
 
-def test_all_differences_are_drawn_from_the_largest() -> None:
-    comparison = compared()
-    display = DifferencesDisplay.from_comparison(comparison, "ndcg@10").plot()
-    row, difference = comparison["ndcg@10"], comparison.differences("ndcg@10")
-    assert display.row == row
-    gains = display.gains_.get_paths()[0].vertices
-    want = np.sort(difference[difference > 0])[::-1]
-    assert set(np.unique(gains[:, 1])) == {0.0, *want}
-    assert (gains[:, 0].min(), gains[:, 0].max()) == (0, row.wins)
-    lost = display.losses_.get_paths()[0].vertices
-    assert set(np.unique(lost[:, 1])) == {0.0, *difference[difference < 0]}
-    assert (lost[:, 0].min(), lost[:, 0].max()) == (row.wins + row.ties, row.n_queries)
-    assert display.line_.get_ydata() == [row.difference, row.difference]
-    extent = display.band_.get_extents().transformed(display.ax_.transData.inverted())
-    np.testing.assert_allclose((extent.y0, extent.y1), (row.ci_low, row.ci_high))
-    counts = [f"{row.wins} gain", f"{row.ties} tied", f"{row.losses} lose"]
-    assert texts(display.ax_)[:4] == [f"new: mean {row.difference:+.4f}", *counts]
-
-
 # Forests
-
-
-def test_segments_are_those_of_the_result() -> None:
-    result = ltr.evaluate(Y, X[:, 0], qid=QID, metrics=["ndcg@10", "map"], by=MARKET)
-    display = SegmentsDisplay.from_result({"a": result, "b": result}, "ndcg@10").plot()
-    assert [row.label for row in display.rows] == [*map(str, result.by), "all queries"]
-    wanted = [part["ndcg@10"] for part in (*result.by.values(), result)]
-    assert display.points_["a"].get_xdata().tolist() == wanted
-    assert (
-        display.points_["a"].get_ydata() < display.points_["b"].get_ydata()
-    ).all()  # which is below: the axis points down
-    for segment, part in zip(display.intervals_["b"].get_segments(), (*result.by.values(), result), strict=True):
-        values = part.per_query["ndcg@10"]
-        values = values[~np.isnan(values)]
-        interval = stats.t.interval(0.95, len(values) - 1, values.mean(), stats.sem(values))
-        np.testing.assert_allclose(segment[:, 0], interval)
-    ticks = [tick.get_text().splitlines()[0] for tick in display.ax_.get_yticklabels()]
-    assert ticks == [row.label for row in display.rows]
-
-
-def test_segments_of_a_comparison() -> None:
-    comparison = compared((BASE, "new", "other"), by=MARKET)
-    display = SegmentsDisplay.from_comparison(comparison, "map", "other").plot()
-    parts = [part for _, _, part in comparison.segments()]
-    assert display.points_["other"].get_xdata().tolist() == [
-        part["map", "other"].difference for part in (*parts, comparison)
-    ]
-    low = [segment[0, 0] for segment in display.intervals_["other"].get_segments()]
-    assert low == [part["map", "other"].ci_low for part in (*parts, comparison)]
-    assert list(SegmentsDisplay.from_comparison(comparison, "map").plot().points_) == ["new", "other"]
-    with pytest.raises(ltr.LtrValueError, match="no segments to draw"):
-        SegmentsDisplay.from_comparison(compared(), "map")
 
 
 def test_a_comparison_is_drawn_metric_by_metric() -> None:
@@ -329,8 +275,6 @@ def test_given_axes_are_drawn_into_and_pyplot_left_alone() -> None:
     comparison = compared(metrics=["ndcg@1", "ndcg@5", "map"], by=MARKET)
     for display in (
         MetricOverKDisplay.from_comparison(comparison, "ndcg"),
-        DifferencesDisplay.from_comparison(comparison, "map", "new"),
-        SegmentsDisplay.from_comparison(comparison, "map"),
         LearningCurveDisplay.from_log(log_of()[0], ["valid"], "ndcg@5"),
     ):
         ax = Figure().subplots()
@@ -345,7 +289,6 @@ def test_given_axes_are_drawn_into_and_pyplot_left_alone() -> None:
 
 def displays_of_one_kind() -> dict[str, tuple[Any, Any]]:
     first, second = compared(metrics=["ndcg@1", "ndcg@5", "map"], by=MARKET), compared((BASE, "other"), ["ndcg@1", "ndcg@5", "map"], by=MARKET)  # fmt: skip
-    boards = [compared(names, baseline=None).leaderboard for names in (("a", "b", "c"), ("c", "b", "a"))]
     log, _ = log_of()
     return {
         "means": (MeansDisplay.from_result(first.first), MeansDisplay.from_result(second.first)),
@@ -354,16 +297,11 @@ def displays_of_one_kind() -> dict[str, tuple[Any, Any]]:
         "differences over k": tuple(
             MetricOverKDisplay.from_comparison(one, "ndcg", difference=True) for one in (first, second)
         ),
-        "queries": tuple(DifferencesDisplay.from_comparison(one, "map") for one in (first, second)),
-        "segments": tuple(SegmentsDisplay.from_comparison(one, "map") for one in (first, second)),
-        "leaderboard": tuple(LeaderboardDisplay.from_leaderboard(board) for board in boards),
         "learning": tuple(LearningCurveDisplay.from_logs({name: log}, "valid", "ndcg@5") for name in "ab"),
     }
 
 
-@pytest.mark.parametrize(
-    "kind", ["means", "comparison", "over k", "differences over k", "queries", "segments", "leaderboard", "learning"]
-)
+@pytest.mark.parametrize("kind", ["means", "comparison", "over k", "differences over k", "learning"])
 def test_a_second_plot_adds_to_the_axes(kind: str) -> None:
     first, second = displays_of_one_kind()[kind]
     ax = first.plot(name="one").ax_

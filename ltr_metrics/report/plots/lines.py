@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from io import BytesIO
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ltr_metrics._rows.checks import FloatArray, IntArray
 from ltr_metrics.analysis.comparison import Comparison
-from ltr_metrics.errors import LtrKeyError, LtrTypeError, LtrValueError, import_extra
+from ltr_metrics.errors import LtrKeyError, LtrTypeError, LtrValueError
 from ltr_metrics.evaluation.means import counting, mean_interval
 from ltr_metrics.evaluation.ranges import Range, of_differences, range_of, within
 from ltr_metrics.evaluation.result import Evaluation
@@ -29,10 +28,8 @@ MAX_BANDS = 2  # the means of more models have no bands
 RANDOM = "random order"
 PLATEAU_HEIGHT = 0.035  # height of one data set's plateau, as a share of the axes
 UNEVEN_RATIO = 5  # the axis is logarithmic if the largest gap between cutoffs exceeds the smallest by this factor
-Format = Literal["svg", "png", "pdf"]
 EXPLAINED = ("95% interval", "best: 100", "plateau")  # of about this length, in a legend
 RESOLUTION = 150  # dots per inch of a bitmap
-WITHOUT_DATE: dict[Format, dict[str, Any]] = {"svg": {"Date": None}, "png": {}, "pdf": {"CreationDate": None}}
 
 
 class Curve(NamedTuple):
@@ -476,32 +473,6 @@ def _require_one_kind(curves: Iterable[LearningCurve]) -> None:
             "All curves of a figure must have the same metric and confidence level, and there must be at least one. "
             f"Got {sorted(kinds) or 'no curve'}."
         )
-
-
-def panels_of_curves(panels: Sequence[Mapping[str, LearningCurve]], form: Format) -> bytes:
-    """Draw each group of curves into axes of its own, one below the other.
-
-    Equal curves give equal bytes.
-
-    Parameters
-    ----------
-    panels : list of dict of str to LearningCurve
-        The curves of one metric, by name.
-    form : {"svg", "png", "pdf"}
-        Format of the file.
-    """
-    context = import_extra("matplotlib.style", "report").context
-    canvas = import_extra("matplotlib.figure", "report").Figure
-    displays = [LearningCurveDisplay(curves=dict(curves)) for curves in panels]
-    sizes = [display.size for display in displays]
-    buffer = BytesIO()
-    with context(["default", {"svg.hashsalt": "curves"}]):
-        figure = canvas(figsize=(sizes[0][0], sum(height for _, height in sizes)), layout="constrained", dpi=RESOLUTION)
-        all_axes = figure.subplots(len(displays), squeeze=False, height_ratios=[height for _, height in sizes])
-        for display, ax in zip(displays, all_axes[:, 0], strict=True):
-            display.plot(ax=ax)
-        figure.savefig(buffer, format=form, metadata=WITHOUT_DATE[form])
-    return buffer.getvalue()
 
 
 def _runs(curve: LearningCurve) -> tuple[FloatArray, FloatArray]:
