@@ -6,7 +6,6 @@ from typing import Literal
 
 # -- evaluation
 TiePolicy = Literal["mean", "stable", "worst", "best", "docid"]
-TiesOfSpark = Literal["mean", "worst", "best", "docid"]  # rows of Spark have no input order
 NoRelevant = Literal["skip", "drop", "error"]
 Unjudged = Literal["zero", "drop"]
 ConventionName = Literal[

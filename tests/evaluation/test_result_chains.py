@@ -16,11 +16,8 @@ from profiles import examples
 
 import ltr_metrics as ltr
 from ltr_metrics import counterfactual
-from ltr_metrics.interleaving import Impression, TeamDraft
 
-KINDS = ("plain", "ips", "snips", "dr", "slate", "normalized slate")
-RANKINGS = {"old": ["a", "b", "c"], "new": ["b", "c", "a"]}
-TARGETS = ({"a": 3, "b": 2, "c": 1}, {"a": 1, "b": 3, "c": 2})  # the lists of the two rankings
+KINDS = ("plain", "ips", "snips", "dr")
 
 
 def require_close(found: Any, expected: Any) -> None:
@@ -40,22 +37,11 @@ class Source:
         self.y = rng.integers(0, 2 + 2 * (kind == "plain"), n_rows)
         self.y[0] = 1  # one click at least
         self.row = {"propensity": rng.choice([1.0, 0.5, 0.2], n_rows), "baseline": rng.random(n_rows)}
-        self.weight: Any = None if rng.random() < 0.5 or "slate" in kind else rng.uniform(0.1, 3, self.n)
-        self.qid = np.arange(self.n) if "slate" in kind else rng.permutation(self.n) + 100
-        method = TeamDraft(list(RANKINGS.values()), length=2)
-        log = [method.mix(rng) for _ in range(self.n)]
-        clicks = [[0]] + [np.flatnonzero(rng.random(2) < 0.5).tolist() for _ in log[1:]]
-        log[0] = method.mix(rng)
-        self.log = [
-            Impression(RANKINGS, shown, clicked, query="q", method="team_draft", length=2)
-            for shown, clicked in zip(log, clicks, strict=True)
-        ]
+        self.weight: Any = None if rng.random() < 0.5 else rng.uniform(0.1, 3, self.n)
+        self.qid = rng.permutation(self.n) + 100
         self.whole = [self.evaluate(model, np.arange(self.n), self.weight) for model in (0, 1)]
 
     def evaluate(self, model: int, chosen: Any, weight: Any) -> ltr.Evaluation:
-        if "slate" in self.kind:
-            log, options = [self.log[i] for i in chosen], {"normalize": self.kind != "slate"}
-            return counterfactual.evaluate_slates(log, {"q": TARGETS[model]}, metrics=["cg", "dcg@1"], **options)
         rows = np.concatenate([np.arange(self.first[i], self.first[i] + self.sizes[i]) for i in chosen])
         data: dict[str, Any] = {"qid": np.repeat(self.qid[chosen], self.sizes[chosen]), "query_weight": weight}
         if self.kind == "plain":
@@ -73,13 +59,12 @@ class Source:
             if "click" not in str(error):
                 raise
             expected = None
-        has_weights = expected is not None and (weight is None or "slate" not in self.kind)
         for name in found:
             values = (expected or self.whole[model]).per_query[name]
             values = values if expected else values[chosen]
             require_close(found.per_query[name], values)
             require_close(found[name], self.mean(name, model, chosen, weight))
-            if expected is not None and has_weights:
+            if expected is not None:
                 require_close(found[name], expected[name])
                 require_close(found.standard_error[name], expected.standard_error[name])
                 if not (values < 0).any():

@@ -10,7 +10,7 @@ import pytest
 
 import ltr_metrics as ltr
 from ltr_metrics._rows import words
-from ltr_metrics.counterfactual import ClickMetric, estimate_propensities, evaluate, evaluate_slates
+from ltr_metrics.counterfactual import ClickMetric, estimate_propensities, evaluate
 from ltr_metrics.interleaving import ClickModel, Impression, simulate
 from ltr_metrics.io import read_trec
 from ltr_metrics.lightgbm import feval
@@ -52,7 +52,6 @@ CASES: list[tuple[object, Callable[[str], object]]] = [  # the words, and a call
     (words.EstimatorOfClicks, lambda word: evaluate(Y, S, qid=QID, propensity=P, estimator=word)),
     (words.TiesOfClicks, lambda word: evaluate(Y, S, qid=QID, propensity=P, ties=word)),
     (words.MethodOfPropensities, lambda word: estimate_propensities(Y, Y, qid=QID, method=word)),
-    (words.EstimatorOfSlates, lambda word: evaluate_slates([], {}, estimator=word)),
 ]
 
 

@@ -25,9 +25,9 @@ LAYERS = (
     ("logs", "analysis"),
     ("_hosts", "online"),
     ("interleaving", "counterfactual"),
-    ("lightgbm", "xgboost", "catboost", "sklearn", "dask", "spark", "trec"),
+    ("lightgbm", "xgboost", "catboost", "sklearn"),
     ("report",),
-    ("cli", "__main__", "mlflow"),
+    ("cli", "__main__"),
 )
 LAYER = {room: layer for layer, rooms in enumerate(LAYERS) for room in rooms}
 FILES = [path for path in sorted(PACKAGE.rglob("*.py")) if path != PACKAGE / "__init__.py"]
@@ -174,3 +174,23 @@ def test_help_lists_the_package_where_an_extra_is_missing() -> None:
     shown = run(code)
     assert shown.startswith("False True\n")
     assert re.search(r"pip install .*\[sklearn\]", shown)
+
+
+def test_the_plugin_needs_none_of_the_rest() -> None:
+    """Whoever works on metrics, hosts and scorers never has to open these rooms."""
+    rest = {"analysis", "report", "cli", "online", "interleaving", "counterfactual"}
+    plugin = {
+        "_rows",
+        "_ranks",
+        "metrics",
+        "evaluation",
+        "logs",
+        "_hosts",
+        "lightgbm",
+        "xgboost",
+        "catboost",
+        "sklearn",
+    }
+    for module, path in MODULES.items():
+        if room_of(module) in plugin:
+            assert not {room_of(other) for other in imports(path)} & rest, path
