@@ -12,7 +12,6 @@ from ltr_metrics._hosts.host_metrics import HostMetrics
 from ltr_metrics._rows.checks import named_columns, same_arrays
 from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
 from ltr_metrics.evaluation.evaluate import Queries
-from ltr_metrics.metrics.base import once
 
 
 class LaidOut(NamedTuple):
@@ -121,7 +120,7 @@ def require_columns(metrics: HostMetrics, queries: Queries) -> None:
     """Raise an error at once if a column that a metric needs is missing or no column of numbers."""
     for metric in metrics.request.metrics:
         if metric.needed_columns:
-            once(metric.check, queries)
+            metric.check(queries)
 
 
 def require_features(n: int, n_expected: int) -> None:

@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
+from ltr_metrics._rows.cache import cached
 from ltr_metrics._rows.checks import AnyArray, BoolArray, FloatArray, IntArray, require_count
 from ltr_metrics._rows.queries import LabelledQueries
 from ltr_metrics._rows.words import TiePolicy
@@ -99,32 +100,32 @@ _core.evaluate.restype = _core.rank.restype = _core.means.restype = _NUMBER
 
 def _documents(queries: LabelledQueries, ties: TiePolicy | WithoutScores) -> _Documents:
     """Return the documents that have a rank, or all of them, without their scores."""
-    has_all, has_ids = ties == "ideal_of_all" and queries.retrieved is not None, ties == "docid"
-    key = _documents, has_all, has_ids
-    if key not in queries.known:
-        if has_ids and queries.docid is None:
-            raise LtrValueError(
-                Argument("ties", "docid"),
-                ", which a convention may set, needs document ids: pass ",
-                Argument("docid", ...),
-                ", or use ",
-                Argument("ties", "stable"),
-                " for input order.",
-            )
-        rows, sizes = (queries.order, queries.sizes) if has_all else (queries.ranked_rows, queries.n_ranked)
-        window = min(max(queries.n_queries // WINDOWS // 64, 1) * 64, QUERIES_IN_A_WINDOW)
-        queries.known[key] = _Documents(
-            n_queries=queries.n_queries,
-            start=np.append(0, sizes.cumsum()),
-            rows=None if rows is None else np.ascontiguousarray(rows, dtype=np.int64),
-            grade=queries.grade_index,
-            docid=queries.docid_descending if has_ids else None,
-            n_grades=len(queries.grades),
-            order=np.lexsort((sizes, np.arange(queries.n_queries) // window)),
-            window=window,
+    return _new_documents(queries, ties == "ideal_of_all" and queries.retrieved is not None, ties == "docid")
+
+
+@cached
+def _new_documents(queries: LabelledQueries, has_all: bool, has_ids: bool) -> _Documents:
+    if has_ids and queries.docid is None:
+        raise LtrValueError(
+            Argument("ties", "docid"),
+            ", which a convention may set, needs document ids: pass ",
+            Argument("docid", ...),
+            ", or use ",
+            Argument("ties", "stable"),
+            " for input order.",
         )
-    documents: _Documents = queries.known[key]
-    return documents
+    rows, sizes = (queries.order, queries.sizes) if has_all else (queries.ranked_rows, queries.n_ranked)
+    window = min(max(queries.n_queries // WINDOWS // 64, 1) * 64, QUERIES_IN_A_WINDOW)
+    return _Documents(
+        n_queries=queries.n_queries,
+        start=np.append(0, sizes.cumsum()),
+        rows=None if rows is None else np.ascontiguousarray(rows, dtype=np.int64),
+        grade=queries.grade_index,
+        docid=queries.docid_descending if has_ids else None,
+        n_grades=len(queries.grades),
+        order=np.lexsort((sizes, np.arange(queries.n_queries) // window)),
+        window=window,
+    )
 
 
 # -- what metrics declare ---------------------------------------------------------------------------------------------

@@ -89,7 +89,7 @@ class Ranking(Cache):
     """
 
     def __init__(self, queries: LabelledQueries, scores: AnyArray, ties: TiePolicy, n_threads: int | None = 1) -> None:
-        self.known = {}
+        super().__init__()
         ranked = native.rank(queries, scores, ties, n_threads)
         self.queries = queries
         self.n_ranked: IntArray = queries.n_ranked

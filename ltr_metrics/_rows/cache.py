@@ -12,15 +12,20 @@ F = TypeVar("F", bound=Callable[..., Any])
 class Cache:
     """Base class of objects that hold cached results; copies and pickled objects compute them again.
 
-    A fact without a parameter is a `functools.cached_property` of the subclass. `cached` is for those
-    with parameters. Where each call counts, a function looks them up in `known` itself.
+    - `functools.cached_property` is for a result without arguments.
+    - `cached` is for one with arguments, and `newest_cached` if there may be very many of them.
+    - `ltr_metrics.metrics.base.once_per_family` is for a metric's methods, whose results belong to the
+      queries.
     """
 
-    known: dict[Any, Any]  # the results with parameters, by the function and its arguments
+    cache: dict[Any, Any]  # by the function and its arguments
+
+    def __init__(self) -> None:
+        self.cache = {}
 
     def __getstate__(self) -> dict[str, Any]:
         return {
-            name: {} if name == "known" else value
+            name: {} if name == "cache" else value
             for name, value in self.__dict__.items()
             if not isinstance(getattr(type(self), name, None), cached_property)
         }
@@ -32,8 +37,22 @@ def cached(function: F) -> F:
     @wraps(function)
     def look_up(owner: Cache, *arguments: Any) -> Any:
         key = (function, *arguments)
-        if key not in owner.known:
-            owner.known[key] = function(owner, *arguments)
-        return owner.known[key]
+        if key not in owner.cache:
+            owner.cache[key] = function(owner, *arguments)
+        return owner.cache[key]
+
+    return cast("F", look_up)
+
+
+def newest_cached(function: F) -> F:
+    """Cache only the result of the newest arguments, otherwise like `cached`."""
+
+    @wraps(function)
+    def look_up(owner: Cache, *arguments: Any) -> Any:
+        newest, result = owner.cache.get(function, (None, None))
+        if newest != arguments:
+            result = function(owner, *arguments)
+            owner.cache[function] = arguments, result
+        return result
 
     return cast("F", look_up)

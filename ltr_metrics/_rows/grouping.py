@@ -189,7 +189,7 @@ class GroupedRows(Cache):
 
     def __init__(self, n_rows: int, group: Any, **columns: Any) -> None:
         """Group rows by sizes, or by the column ``qid``; all columns must have one pandas index if they have any."""
-        self.known = {}
+        super().__init__()
         qid = columns["qid"]
         indexes = refuse_different_indexes(**columns)
         self._shared_index = next((one for one in indexes if len(one[1]) == n_rows), None)  # with the column's name

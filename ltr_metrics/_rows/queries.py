@@ -194,12 +194,13 @@ class LabelledQueries(GroupedRows):
 
     def count_by_query(self, is_counted: BoolArray) -> IntArray:
         """Count the documents of each query, ranked or not, whose grade has a flag."""
-        key = "count_by_query", is_counted.tobytes()
-        if key not in self.known:
-            count = self.known[key] = self.sum_by_query(has_flag(self.grade_index, is_counted))
-            count.setflags(write=False)
-        counted: IntArray = self.known[key]
-        return counted
+        return self._count_by_query(is_counted.tobytes())
+
+    @cached
+    def _count_by_query(self, flags: bytes) -> IntArray:
+        count: IntArray = self.sum_by_query(has_flag(self.grade_index, np.frombuffer(flags, np.bool_)))
+        count.setflags(write=False)
+        return count
 
     def highest(self, by_grade: FloatArray) -> FloatArray:
         """Return the highest value of each query's documents, ranked or not, of one value of at least 0 per grade."""
@@ -234,10 +235,9 @@ class LabelledQueries(GroupedRows):
                 warn_if_grades(self.grades, scores, self.query_of_rows())
         return scores
 
+    @cached
     def warn_of_ids(self) -> None:
         """Warn once of ids that name no queries, and of words for a missing value that several queries share."""
-        if "warn_of_ids" in self.known:
-            return
         self._warn_of_ids_that_name_no_queries()
         if self.segments:
             warn_of_words_for_missing("segment", *self.segments.values())
@@ -245,7 +245,6 @@ class LabelledQueries(GroupedRows):
             warn_of_words_for_missing("cluster", self.cluster_labels)
         if self.docid is not None:
             self._warn_of_words_for_missing_documents(self.docid)
-        self.known["warn_of_ids"] = None
 
     def _warn_of_words_for_missing_documents(self, docid: AnyArray) -> None:
         rows = np.flatnonzero(np.isin(docid, list(WORDS_FOR_MISSING)))

@@ -19,7 +19,6 @@ from ltr_metrics.analysis.explain import Reading, format_choice, means_of, skill
 from ltr_metrics.errors import Argument, LtrError, LtrValueError, LtrWarning, naming
 from ltr_metrics.evaluation.evaluate import DataOptions, Queries, queries_from, with_data_options
 from ltr_metrics.evaluation.tables import Table, TableOrText, Tabular
-from ltr_metrics.metrics.base import once
 from ltr_metrics.metrics.conventions import CONVENTIONS, Convention
 from ltr_metrics.metrics.names import require_one_metric
 from ltr_metrics.metrics.requests import OneMetric, name_of, resolve
@@ -366,7 +365,7 @@ def _readings_of_conventions(
 
 def _reading_of(queries: Queries, metric: OneMetric, convention: Convention) -> Reading:
     request = resolve(metric, convention=convention)
-    once(request.metrics[0].check, queries)
+    request.metrics[0].check(queries)
     return Reading.of(request, queries)
 
 
@@ -379,7 +378,7 @@ def _origins(queries: Queries, readings: Mapping[str, Reading], ties: Sequence[T
         for changed, to in _changes(reading, queries, ties):
             try:
                 other = reading.switched({changed: to})
-                once(other.metric.check, queries)
+                other.metric.check(queries)
             except LtrError:  # this metric or these data do not allow the change
                 continue
             if Origin(other, None, None) not in origins:

@@ -42,7 +42,7 @@ def _defining_class(metric: Metric) -> type[Metric]:
 def merits_of_grades(metric: Metric, queries: LabelledQueries) -> FloatArray:
     """Return the merit of each distinct grade, for a metric of this package that is a function of the ranking."""
     # Any of them falls as a document of a higher grade, or a relevant one, moves down, or rises where lower is better.
-    merits = metric.declared("by_grade", queries) if isinstance(metric, BinaryMetric) else queries.grades
+    merits = metric.by_grade(queries) if isinstance(metric, BinaryMetric) else queries.grades
     is_usual = metric.higher_is_better == _defining_class(metric).higher_is_better
     return merits if is_usual else -merits
 

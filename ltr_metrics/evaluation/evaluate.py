@@ -12,6 +12,7 @@ import numpy as np
 
 from ltr_metrics._ranks import native
 from ltr_metrics._ranks.ranking import Ranking
+from ltr_metrics._rows.cache import newest_cached
 from ltr_metrics._rows.checks import AnyArray, BoolArray, FloatArray
 from ltr_metrics._rows.positions import Positions
 from ltr_metrics._rows.queries import LabelledQueries
@@ -25,7 +26,7 @@ from ltr_metrics.evaluation.fingerprint import Fingerprint, hash_by_query
 from ltr_metrics.evaluation.means import means
 from ltr_metrics.evaluation.result import Evaluation, weights_above_0
 from ltr_metrics.evaluation.skill import SkillScale, scale_of
-from ltr_metrics.metrics.base import Metric, once
+from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.conventions import Convention
 from ltr_metrics.metrics.requests import Functions, Metrics, Request, families_for, resolve_once
 
@@ -443,17 +444,14 @@ def queries_from(
 with_data_options = with_options_of(LabelledQueries)  # for the functions that pass them to `queries_from`
 
 
+@newest_cached
 def _same_for_all_scores(queries: LabelledQueries, request: Request) -> tuple[tuple[Any, Functions], dict[str, Any]]:
     """Have each metric check the labels; return the families to compute, and fields that all evaluations share."""
-    same: tuple[tuple[Any, Functions], dict[str, Any]]
-    newest, same = queries.known.get(_same_for_all_scores, (None, None))
-    if newest is request:  # of many that there may be, only the newest one is kept
-        return same
     warns = request.policy.convention == "default" and queries.warns_of_labels
     has_units = type(request.metrics[0]).query_weight is not Metric.query_weight  # as all metrics of the request
-    for metric in request.metrics:  # a check is made once for a family
+    for metric in request.metrics:
         try:
-            once(metric.check, queries)
+            metric.check(queries)
             if queries.weight is not None:
                 request.refuse_weights(metric)
         except LtrValueError as error:
@@ -461,9 +459,9 @@ def _same_for_all_scores(queries: LabelledQueries, request: Request) -> tuple[tu
                 remedy = " It is one of the default metrics: name the metrics that you need."
                 raise LtrValueError(*error.parts, remedy) from None
             raise
-        if warns and type(metric).warn_of_labels is not Metric.warn_of_labels:
-            once(metric.warn_of_labels, queries)
-    same = (
+        if warns:
+            metric.warn_of_labels(queries)
+    return (
         families_for(queries, request.metrics),
         {
             "qid": queries.qid,
@@ -477,8 +475,6 @@ def _same_for_all_scores(queries: LabelledQueries, request: Request) -> tuple[tu
             "lower_is_better": request.lower_is_better,
         },
     )
-    queries.known[_same_for_all_scores] = request, same
-    return same
 
 
 def fingerprint_of(queries: LabelledQueries) -> Fingerprint:

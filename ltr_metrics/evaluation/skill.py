@@ -16,6 +16,7 @@ import numpy as np
 
 from ltr_metrics._ranks import native
 from ltr_metrics._ranks.ranking import Ranking
+from ltr_metrics._rows.cache import newest_cached
 from ltr_metrics._rows.checks import BoolArray, FloatArray, IntArray
 from ltr_metrics._rows.queries import LabelledQueries
 from ltr_metrics.errors import Argument, LtrError, LtrValueError
@@ -134,17 +135,9 @@ def _merged(parts: Sequence[ScaleValues], merge: Callable[[list[FloatArray]], Fl
 # -- the two ends -----------------------------------------------------------------------------------------------------
 
 
+@newest_cached
 def scale_of(queries: LabelledQueries, request: Request) -> ScaleValues:
-    """Return both ends of all metrics, with NaN for a metric that has none; those of the newest request are kept."""
-    newest, values = queries.known.get(scale_of, (None, None))
-    if newest is not request:
-        values = _new_scale(queries, request)
-        queries.known[scale_of] = request, values
-    kept: ScaleValues = values
-    return kept
-
-
-def _new_scale(queries: LabelledQueries, request: Request) -> ScaleValues:
+    """Return both ends of all metrics, with NaN for a metric that has none."""
     # In a random order nothing is tied, so what half of the pairs are worth does not matter.
     metrics = tuple(replace(one, tied=0.5) if isinstance(one, PairAccuracy) else one for one in request.metrics)
     chance, ideal = ends = np.empty((2, len(metrics), queries.n_queries))

@@ -9,7 +9,7 @@ import numpy as np
 from ltr_metrics._ranks.ranking import Ranking
 from ltr_metrics._rows.checks import BoolArray, FloatArray, IntArray
 from ltr_metrics._rows.queries import LabelledQueries, has_flag
-from ltr_metrics.metrics.base import once
+from ltr_metrics.metrics.base import once_per_family
 from ltr_metrics.metrics.relevance import BinaryMetric
 
 
@@ -61,17 +61,18 @@ class Bpref(BinaryMetric):
 
     def values(self, ranking: Ranking) -> FloatArray:
         queries = ranking.queries
-        is_relevant = ranking.has_flag(self.declared("relevant", queries))
+        is_relevant = ranking.has_flag(self.relevant(queries))
         is_nonrelevant = ~is_relevant if queries.judged is None else ~is_relevant & queries.judged[ranking.rows]
-        n_relevant = self.declared("n_relevant", queries)
-        most = np.minimum(np.nan_to_num(n_relevant), once(self._n_nonrelevant, queries))  # min(N(r), R) <= min(N, R)
+        n_relevant = self.n_relevant(queries)
+        most = np.minimum(np.nan_to_num(n_relevant), self._n_nonrelevant(queries))  # min(N(r), R) <= min(N, R)
         lost = capped_counts_above(ranking, is_nonrelevant, most[ranking.query])
         share = 1 - lost / np.maximum(most, 1)[ranking.query]
         return np.asarray(ranking.sum_by_query(np.where(is_relevant, share, 0.0)) / n_relevant)
 
+    @once_per_family
     def _n_nonrelevant(self, queries: LabelledQueries) -> IntArray:
         """Return N, the number of judged documents of each query that are not relevant, ranked or not."""
-        is_nonrelevant = has_flag(queries.grade_index, ~self.declared("relevant", queries))
+        is_nonrelevant = has_flag(queries.grade_index, ~self.relevant(queries))
         if queries.judged is not None:
             is_nonrelevant &= queries.judged
         return np.asarray(queries.sum_by_query(is_nonrelevant))

@@ -124,10 +124,10 @@ class DCG(GainMetric, RankMetric):
         return name + short, parameters
 
     def by_grade(self, queries: LabelledQueries) -> FloatArray:
-        return self.declared("gains", queries)
+        return self.gains(queries)
 
     def by_rank(self, queries: LabelledQueries, depth: int) -> FloatArray:
-        return self.declared("discounts", queries, depth)
+        return self.discounts(queries, depth)
 
     def discounts(self, queries: LabelledQueries, depth: int) -> FloatArray:
         """Return the discount of each rank.
@@ -237,7 +237,7 @@ class NDCG(DCG):
             raise LtrValueError(f"ndcg(ideal=slots) needs a cutoff. Write {replace(self, k=10)}.")
 
     def check(self, queries: LabelledQueries) -> None:
-        gains = self.declared("by_grade", queries)
+        gains = self.by_grade(queries)
         refuse_falling(self, queries, gains, "Use dcg for such a gain.")
         if self.ideal == "slots" and gains[-1] > 1:
             raise LtrValueError(
@@ -258,7 +258,7 @@ class NDCG(DCG):
         has_slots, longest = self.ideal == "slots", int(queries.sizes.max())
         depths = [longest if k is None or self.ideal == "all" else k for k in cutoffs]
         depth = max(depths) if has_slots else min(max(depths), longest)
-        by_grade, by_rank = self.declared("by_grade", queries), self.declared("by_rank", queries, depth)
+        by_grade, by_rank = self.by_grade(queries), self.by_rank(queries, depth)
         if (by_rank < 0).any() or (by_rank.ndim == 1 and len(by_rank) != depth):
             raise LtrValueError(
                 f"{type(self).__name__}.by_rank must be at least 0 and have a value for each rank, or for each query "

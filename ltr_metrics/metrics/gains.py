@@ -43,7 +43,7 @@ class GainMetric(Metric):
 
     def check(self, queries: LabelledQueries) -> None:
         super().check(queries)
-        self.declared("gains", queries)
+        self.gains(queries)
 
     def gains(self, queries: LabelledQueries) -> FloatArray:
         """Return the gain of each distinct grade.

@@ -85,14 +85,14 @@ class InterpolatedPrecision(BinaryMetric):
 
     def check(self, queries: LabelledQueries) -> None:
         super().check(queries)
-        is_relevant = self.declared("relevant", queries)
+        is_relevant = self.relevant(queries)
         if (is_relevant[:-1] & ~is_relevant[1:]).any():  # ties are in ascending order of grade
             raise LtrValueError(f"{self} must not count a grade as relevant, and a higher grade as not relevant.")
 
     def values(self, ranking: Ranking) -> FloatArray:
-        n_relevant = self.declared("n_relevant", ranking.queries)
+        n_relevant = self.n_relevant(ranking.queries)
         counts = np.maximum(self._counts(np.nan_to_num(n_relevant)[:, None]), 1)
-        highest = highest_precisions(ranking, self.declared("relevant", ranking.queries), counts)
+        highest = highest_precisions(ranking, self.relevant(ranking.queries), counts)
         return np.asarray(highest.sum(axis=1) / counts.shape[1] + n_relevant * 0.0)
 
     def _counts(self, n_relevant: FloatArray) -> FloatArray:

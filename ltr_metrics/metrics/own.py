@@ -13,6 +13,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from numbers import Real
+from types import FunctionType
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
@@ -22,11 +23,11 @@ from ltr_metrics._rows.checks import FloatArray, require_option
 from ltr_metrics._rows.queries import LabelledQueries
 from ltr_metrics.errors import Argument, LtrTypeError, LtrValueError, naming
 from ltr_metrics.metrics.all_metrics import BY_NAME, METRICS
-from ltr_metrics.metrics.base import Metric, RankMetric, is_of_user, spell
-from ltr_metrics.metrics.kinds import Kind, MethodName
+from ltr_metrics.metrics.base import METHODS, Metric, RankMetric, is_of_user, spell
+from ltr_metrics.metrics.kinds import Kind
 from ltr_metrics.metrics.other_names import other_name_hint
 
-DECLARATIONS = ("KIND", "values", *get_args(MethodName))  # what a class can say of its values
+DECLARATIONS = ("KIND", "values", *METHODS)  # what a class can say of its values
 MAX_ORDERS = 200  # different orders of tied documents that are all evaluated; of more, as many are drawn
 _LOG_MAX_ORDERS = math.log(MAX_ORDERS) + 1e-9  # which is rounded
 _RESERVED = {"qid", "documents", "relevant"}  # columns of a result's table
@@ -240,6 +241,8 @@ def _refuse_unfinished(cls: type[Metric]) -> None:
     if issubclass(cls, RankMetric):
         require_option(f"{cls.__name__}.KIND", cls.KIND, get_args(Kind))
     for name in sorted(_overridden(cls)):
+        if name in METHODS and not isinstance(vars(cls).get(name, Metric.check), FunctionType):
+            raise LtrTypeError(f"{cls.__name__}.{name} must be a method: write def {name}(self, queries, ...).")
         remedy = _why_uncalled(cls, name)
         if remedy:
             raise LtrTypeError(f"Nothing reads {name} of {cls.__name__}. {remedy}")

@@ -72,19 +72,19 @@ class QMeasure(GainMetric, BinaryMetric, RankMetric):
 
     def check(self, queries: LabelledQueries) -> None:
         super().check(queries)
-        refuse_falling(self, queries, self.declared("by_grade", queries), "Choose a gain that rises with the grade.")
+        refuse_falling(self, queries, self.by_grade(queries), "Choose a gain that rises with the grade.")
 
     def by_grade(self, queries: LabelledQueries) -> FloatArray:
-        return np.where(self.declared("relevant", queries), 1 + self.beta * self.declared("gains", queries), 0.0)
+        return np.where(self.relevant(queries), 1 + self.beta * self.gains(queries), 0.0)
 
     def by_rank(self, queries: LabelledQueries, depth: int) -> FloatArray:
         """Return i + beta cg*(i) at the ranks i = 1, 2, ... of each query, query after query."""
-        by_grade = self.declared("by_grade", queries)
+        by_grade = self.by_grade(queries)
         # A relevant document adds 1 + beta g, and any other one adds 1.
         grades = native.ideal_grades(queries)
         terms = np.append(1.0, np.where(by_grade > 0, by_grade, 1.0))[grades]
         return native.accumulate(terms, queries.starts)
 
     def divisor(self, queries: LabelledQueries, k: int | None) -> FloatArray:
-        n_relevant = self.declared("n_relevant", queries)
+        n_relevant = self.n_relevant(queries)
         return n_relevant if k is None else np.minimum(n_relevant, k)

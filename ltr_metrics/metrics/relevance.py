@@ -95,7 +95,7 @@ class BinaryMetric(Metric):
         ndarray of float64 of shape (n_grades,)
             0 or 1, in ascending order of the grades.
         """
-        return self.declared("relevant", queries).astype(np.float64)
+        return self.relevant(queries).astype(np.float64)
 
     def n_relevant(self, queries: LabelledQueries) -> FloatArray:
         """Return R, the relevant documents of each query, ranked or not; NaN instead of 0.
@@ -110,7 +110,7 @@ class BinaryMetric(Metric):
         ndarray of float64 of shape (n_queries,)
             The number R of each query.
         """
-        count = queries.count_by_query(self.declared("relevant", queries))
+        count = queries.count_by_query(self.relevant(queries))
         return np.where(count > 0, count, np.nan)
 
 

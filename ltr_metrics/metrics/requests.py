@@ -8,6 +8,7 @@ from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 from ltr_metrics._ranks import native
+from ltr_metrics._rows.cache import cached
 from ltr_metrics._rows.checks import require_option
 from ltr_metrics._rows.queries import LabelledQueries
 from ltr_metrics._rows.words import ConventionName, NoRelevant, TiePolicy
@@ -117,16 +118,13 @@ def families_of(metrics: Iterable[Metric]) -> tuple[list[Family], Functions]:
     return list(families.values()), functions
 
 
+@cached
 def families_for(queries: LabelledQueries, metrics: tuple[Metric, ...]) -> tuple[Any, Functions]:
     """Return what families declare for these queries, as the core reads it, and the metrics that are functions."""
-    key = families_for, metrics
-    if key not in queries.known:
-        families, functions = families_of(metrics)
-        declarations = [one.metrics[0].declaration(queries, tuple(one.cutoffs)) for one in families]
-        structs = [declaration.struct(one.positions) for declaration, one in zip(declarations, families, strict=True)]
-        queries.known[key] = native.array_of(structs), functions
-    of_core: tuple[Any, Functions] = queries.known[key]
-    return of_core
+    families, functions = families_of(metrics)
+    declarations = [one.metrics[0].declaration(queries, tuple(one.cutoffs)) for one in families]
+    structs = [declaration.struct(one.positions) for declaration, one in zip(declarations, families, strict=True)]
+    return native.array_of(structs), functions
 
 
 def resolve(

@@ -448,3 +448,37 @@ def test_a_parameter_may_have_any_other_name() -> None:
     cls = dataclass(frozen=True, kw_only=True)(type("Scaled", (ltr.RankMetric,), fields | dict.fromkeys(names, 2.0)))
     result = ltr.evaluate([1, 0], [2, 1], group=[2], metrics=[cls(k=1), "mrr"])
     assert list(result.values()) == [1.0, 1.0]
+
+
+# -- once per family -------------------------------------------------------------------------------
+
+
+def test_methods_are_called_as_methods_once_per_family() -> None:
+    calls: list[str] = []
+
+    def by_grade(self: ltr.RankMetric, queries: ltr.Queries) -> np.ndarray:
+        calls.append(str(self))
+        return queries.grades
+
+    def divisor(self: ltr.RankMetric, queries: ltr.Queries, k: int | None) -> np.ndarray:
+        return np.full(queries.n_queries, self.by_grade(queries).max())
+
+    metric, queries = subclass(ltr.RankMetric, by_grade=by_grade, divisor=divisor)(), ltr.Queries([1, 0, 2], group=[3])
+    assert queries.evaluate([3, 2, 1], metric)[metric] == queries.evaluate([3, 2, 1], [metric, "map"])[metric] == 1.5
+    assert len(calls) == 1
+
+
+def test_a_class_cannot_change_what_others_read() -> None:
+    def by_grade(self: ltr.DCG, queries: ltr.Queries) -> np.ndarray:
+        gains = self.gains(queries)
+        gains *= 2
+        return gains
+
+    with pytest.raises(ValueError, match="read-only"):
+        ltr.evaluate([1, 0, 2], [3, 2, 1], group=[3], metrics=subclass(ltr.DCG, by_grade=by_grade)())
+
+
+def test_what_is_no_method_is_refused() -> None:
+    metric = subclass(ltr.RankMetric, by_grade=staticmethod(lambda queries: queries.grades))()
+    with pytest.raises(ltr.LtrTypeError, match=r"OwnRankMetric.by_grade must be a method: write def by_grade\(self"):
+        ltr.evaluate([1, 0, 2], [3, 2, 1], group=[3], metrics=metric)

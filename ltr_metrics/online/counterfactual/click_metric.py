@@ -135,7 +135,7 @@ class ClickMetric(RankMetric):
     def check(self, queries: LabelledQueries) -> None:
         super().check(queries)
         self.metric.check(queries)
-        self.declared("by_row", queries)
+        self.by_row(queries)
 
     def by_rank(self, queries: LabelledQueries, depth: int) -> FloatArray | float:
         value: FloatArray | float = self.metric.by_rank(queries, depth)
