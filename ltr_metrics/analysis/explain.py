@@ -19,10 +19,12 @@ from ltr_metrics.evaluation.tables import Table, TableOrText, Tabular
 from ltr_metrics.metrics.base import Metric, spell
 from ltr_metrics.metrics.conventions import Convention
 from ltr_metrics.metrics.names import require_one_metric
-from ltr_metrics.metrics.requests import OneMetric, Policy, Request, name_of, resolve
+from ltr_metrics.metrics.requests import OneMetric, PolicyOptions, Request, name_of, resolve
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack  # of typing from Python 3.11 on
+
+TRIED = Convention(name="tried")  # in which nothing is left to the convention
 
 
 @dataclass(frozen=True, repr=False)
@@ -334,8 +336,8 @@ def _evaluate(queries: Queries, scores: Any, readings: list[Reading]) -> Evaluat
     """Evaluate readings that differ only in the metric."""
     _, ties, no_relevant, as_one, _ = readings[0]
     metrics = tuple(dict.fromkeys(reading.metric for reading in readings))
-    policy = Policy(ties, no_relevant, "tried", weighs_undefined_as_one=tuple(map(str, metrics)) if as_one else ())
-    return queries.evaluate_request(scores, Request(metrics, {}, policy))
+    options = PolicyOptions(TRIED, ties, no_relevant, as_one)
+    return queries.evaluate_request(scores, Request(metrics, {}, options))
 
 
 def format_choice(name: str, value: Any) -> str:

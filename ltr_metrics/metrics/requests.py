@@ -31,7 +31,7 @@ Metrics = OneMetric | Iterable[OneMetric]
 
 @dataclass(frozen=True)
 class Policy:
-    """How ties and undefined values are treated, for all metrics of an evaluation."""
+    """How ties and undefined values are treated, for the metrics of an evaluation; results and files keep it."""
 
     ties: TiePolicy
     no_relevant: NoRelevant | float
@@ -43,6 +43,41 @@ class Policy:
     def no_relevant_for(self, metric: str) -> NoRelevant | float:
         """Return the value, or the rule, for undefined values of a metric."""
         return self.no_relevant_of.get(metric, self.no_relevant)
+
+
+@dataclass(frozen=True)
+class PolicyOptions:
+    """What a call says of ties and undefined values, for any metric: a convention, and options that win over it."""
+
+    convention: Convention
+    ties: TiePolicy | None = None
+    no_relevant: NoRelevant | float | None = None
+    weighs_undefined_as_one: bool | None = None  # None leaves it to the convention, unless `no_relevant` is given
+
+    def no_relevant_for(self, metric: Metric) -> NoRelevant | float:
+        """Return the value, or the rule, for undefined values of a metric."""
+        if self.no_relevant is not None:
+            return checked_no_relevant(self.no_relevant)
+        of_metric = self.convention.metrics.get(metric.NAME, {}).get("no_relevant")
+        value = checked_no_relevant(self.convention.no_relevant if of_metric is None else of_metric)
+        # A convention's 0 and 1 are the worst and the best value of its own metrics, where higher is better.
+        is_of_others = isinstance(metric, ALLOWED_IN_ALL_CONVENTIONS) or not metric.higher_is_better
+        return "skip" if is_of_others and of_metric is None and not isinstance(value, str) else value
+
+    def has_unweighted_one(self, metric: Metric) -> bool:
+        """Whether an undefined value of a metric is added without the weight of its query."""
+        if self.weighs_undefined_as_one is None:
+            return self.no_relevant is None and metric.NAME in self.convention.weighs_undefined_as_one
+        return self.weighs_undefined_as_one
+
+    def policy(self, metrics: tuple[Metric, ...]) -> Policy:
+        """Return how these metrics are treated."""
+        ties = self.convention.ties if self.ties is None else require_option("ties", self.ties, TIES)
+        usual = checked_no_relevant(self.convention.no_relevant if self.no_relevant is None else self.no_relevant)
+        of_each = {str(metric): self.no_relevant_for(metric) for metric in metrics}
+        exceptions = {name: value for name, value in of_each.items() if value != usual}
+        as_one = tuple(str(metric) for metric in metrics if self.has_unweighted_one(metric))
+        return Policy(ties, usual, self.convention.name, exceptions, _common_unit(metrics), as_one)
 
 
 class Family(NamedTuple):
@@ -58,13 +93,20 @@ Functions = list[tuple[int, Metric]]  # metrics that are functions of rankings, 
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """What to compute: complete metrics, the names that they were asked for by, and one policy."""
+    """What to compute: complete metrics, the names that they were asked for by, and what the call says of the policy.
+
+    `dataclasses.replace` gives the request of other metrics, whose policy follows from the same options.
+    """
 
     metrics: tuple[Metric, ...]
     asked: dict[str, str]  # name as asked for -> canonical name
-    policy: Policy
+    options: PolicyOptions
     by_default: bool = False  # whether these are the default metrics
-    no_weighted_mean: tuple[str, ...] = ()  # canonical names, as in the convention
+
+    @cached_property
+    def policy(self) -> Policy:
+        """How ties and undefined values of these metrics are treated."""
+        return self.options.policy(self.metrics)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -90,7 +132,7 @@ class Request:
     def refuse_weights(self, metric: Metric) -> None:
         """Refuse weights of queries if the system's mean of a metric is not weighted by them."""
         name = str(metric)
-        if name in self.no_weighted_mean:
+        if metric.NAME in self.options.convention.no_weighted_mean:
             raise LtrValueError(
                 f"{self.policy.convention} ignores the weights of queries in the mean of {name}. To get its number, "
                 "leave the weights out. To get the weighted mean, pass ",
@@ -151,9 +193,9 @@ def resolve(
             asked.setdefault(name_of(item), str(one))
     if not named:
         raise LtrValueError(Argument("metrics"), " must have at least one metric: got none.")
-    policy = _policy(chosen, named, ties, no_relevant)
-    no_weighted_mean = tuple(name for name, one in named.items() if one.NAME in chosen.no_weighted_mean)
-    return Request(tuple(named.values()), asked, policy, metrics is None, no_weighted_mean)
+    request = Request(tuple(named.values()), asked, PolicyOptions(chosen, ties, no_relevant), metrics is None)
+    request.policy  # noqa: B018  # refuses wrong options here
+    return request
 
 
 def by_name(metrics: Iterable[Metric]) -> dict[str, Metric]:
@@ -202,27 +244,6 @@ def leaves_gain_open(metric: OneMetric, convention: Convention) -> bool:
 def name_of(metric: object) -> str:
     """Return the name of a metric, of a function, or the name itself."""
     return getattr(metric, "__name__", str(metric)) if callable(metric) else str(metric)
-
-
-def _policy(
-    convention: Convention,
-    metrics: Mapping[str, Metric],
-    ties: TiePolicy | None,
-    no_relevant: NoRelevant | float | None,
-) -> Policy:
-    ties = convention.ties if ties is None else require_option("ties", ties, TIES)
-    unit = _common_unit(metrics.values())
-    if no_relevant is not None:
-        return Policy(ties, checked_no_relevant(no_relevant), convention.name, unit=unit)
-    exceptions = {  # a convention's 0 and 1 are the worst and the best value of metrics where higher is better
-        name: "skip"
-        if isinstance(metric, ALLOWED_IN_ALL_CONVENTIONS) or not metric.higher_is_better
-        else convention.metrics.get(metric.NAME, {}).get("no_relevant")
-        for name, metric in metrics.items()
-    }
-    by_metric = {n: checked_no_relevant(v) for n, v in exceptions.items() if v not in (None, convention.no_relevant)}
-    as_one = tuple(name for name, metric in metrics.items() if metric.NAME in convention.weighs_undefined_as_one)
-    return Policy(ties, checked_no_relevant(convention.no_relevant), convention.name, by_metric, unit, as_one)
 
 
 def _common_unit(metrics: Iterable[Metric]) -> str:

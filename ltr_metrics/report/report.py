@@ -437,8 +437,7 @@ def _curves(
         k = metric.k or 1
         cutoffs = range(1, k + 1) if k <= MAX_CUTOFFS else sorted({round(k) for k in np.geomspace(1, k, MAX_CUTOFFS)})
         metrics = tuple(replace(metric, k=cutoff) for cutoff in cutoffs)
-        undefined = dict.fromkeys(map(str, metrics), request.policy.no_relevant_for(str(metric)))
-        at_cutoffs = Request(metrics, {}, replace(request.policy, no_relevant_of=undefined))
+        at_cutoffs = Request(metrics, {}, request.options)
         results = {name: queries[name].evaluate_request(scores[name], at_cutoffs) for name in models}
         means = MetricOverKDisplay.from_result(results, metric, confidence=confidence)
         chance = np.array([results[models[0]].chance[name] for name in at_cutoffs.names])

@@ -13,6 +13,7 @@ import pytest
 import ltr_metrics as ltr
 from ltr_metrics.metrics.base import spell
 from ltr_metrics.metrics.conventions import ALIASES, convention_of
+from ltr_metrics.metrics.requests import resolve
 
 
 def test_what_takes_the_place_of_an_undefined_value_may_depend_on_the_metric() -> None:
@@ -24,6 +25,34 @@ def test_what_takes_the_place_of_an_undefined_value_may_depend_on_the_metric() -
     explicit = ltr.evaluate(**rows, metrics=metrics, convention="catboost", no_relevant=0.5)
     assert list(explicit.mean.values()) == [0.5, 0.5, 0.5, 0.5, 0]
     assert ltr.evaluate(**rows, metrics=[ltr.NDCG()], convention="catboost").mean == {"ndcg_exp": 1.0}
+
+
+@pytest.mark.parametrize("metric", ["sum_of(m)@1", "mean_of(m)@1", "judged@1", "arp"])
+def test_a_convention_that_drops_queries_drops_them_from_each_metric(metric: str) -> None:
+    rows = {"y_true": [0, 0, 1, 0], "y_score": [2, 1, 2, 1], "group": [2, 2], "columns": {"m": [1.0, 1, 5, 5]}}
+    drops = ltr.CONVENTIONS["vespa"].with_settings("drops", arp={})
+    result = ltr.evaluate(**rows, metrics=["mrr", metric], convention=drops)
+    assert result.n_undefined == dict.fromkeys(result, 1)
+    assert result.mean == ltr.evaluate(**rows, metrics=["mrr", metric], convention=drops, no_relevant="drop").mean
+
+
+def test_a_number_of_a_convention_is_not_for_metrics_where_lower_is_better() -> None:
+    rows: dict[str, Any] = {"y_true": [0, 0], "y_score": [2, 1], "group": [2], "metrics": ["arp"]}
+    ones = ltr.CONVENTIONS["lightgbm"].with_settings("ones", arp={})  # where a 1 would be the best value
+    assert ltr.evaluate(**rows, convention=ones).n_undefined == {"arp": 1}
+    named = ltr.CONVENTIONS["lightgbm"].with_settings("named", arp={"no_relevant": 3})
+    assert ltr.evaluate(**rows, convention=named).mean == {"arp": 3.0}
+
+
+def test_requests_of_other_metrics_keep_what_is_special_of_each() -> None:
+    request = resolve(["ndcg@10", "recall@5"], convention="catboost")
+    other = dataclasses.replace(request, metrics=tuple(ltr.metric(name) for name in ("ndcg_lin@3", "map", "recall@9")))
+    assert other.policy.no_relevant_of == {"ndcg_lin@3": 1.0, "recall@9": 1.0}
+    with pytest.raises(ltr.LtrValueError, match="catboost ignores the weights of queries in the mean of recall@9"):
+        other.refuse_weights(other.metrics[2])
+    request = resolve("ndcg@10", convention="xgboost")
+    other = dataclasses.replace(request, metrics=(ltr.NDCG(k=3), ltr.MAP(k=3)))
+    assert other.policy.weighs_undefined_as_one == ("ndcg_exp@3",)
 
 
 def test_map_is_uncut_in_letors_script() -> None:

@@ -107,6 +107,15 @@ def test_a_deep_metric_has_a_curve_of_twenty_cutoffs(rows: dict[str, Any]) -> No
     assert curve.n_queries == (40, 40)  # none is undefined, as requested
 
 
+@pytest.mark.parametrize("convention", ["lightgbm", "xgboost", "catboost", "vespa"])
+def test_each_cutoff_of_a_curve_has_the_mean_of_its_convention(rows: dict[str, Any], convention: Any) -> None:
+    grades = np.where(rows["qid"] % 3, np.minimum(rows["y"], 1), 0)
+    queries = ltr.Queries(grades, qid=rows["qid"], query_weight=np.linspace(0.1, 2, 40))
+    report = summarize(queries, rows["scores"], "ndcg@4", complete=True, convention=convention)
+    means = queries.evaluate(rows["scores"]["good"], [f"ndcg@{k}" for k in range(1, 5)], convention=convention).mean
+    assert report.curves[0].curves["good"].mean.tolist() == list(means.values())
+
+
 # -- tables -----------------------------------------------------------------------------------------------------------
 
 
