@@ -37,7 +37,7 @@ MUTANTS = [  # tests, file, code, and the fault in its place
     ("metrics/test_exact.py", "_ranks/core.cpp", "(n - h) * t[h]", "(n - h - 1) * t[h]"),
     ("evaluation/test_skill.py", "_ranks/core.cpp", "(1.0 + growth * double(i))", "(1.0 + growth * (i + 1.0))"),
     ("evaluation/test_skill.py", "_ranks/core.cpp", "batch.size > double(i) ? first", "true ? first"),
-    ("evaluation/test_skill.py", "_ranks/core.cpp", "std::min(family.cutoff[c], end_of_tie)", "end_of_tie"),
+    ("evaluation/test_skill.py", "_ranks/core.cpp", "std::min(declared.cutoff[c], end_of_tie)", "end_of_tie"),
     ("evaluation/test_threads.py", "_ranks/core.cpp", "t[j] = is_sure ? zero : t[j];", "t[j] = zero;"),
     ("evaluation/test_options.py", "_ranks/core.cpp", "    n -= count[0];\n", ""),
     ("metrics/test_exact.py", "_ranks/core.cpp", "complete(sum, lost), out", "sum, out"),

@@ -1,4 +1,5 @@
-// The compiled core: it ranks the documents of every query, and adds up what metrics declare, while a query is cached.
+// The compiled core: it ranks the documents of every query, and adds up what metrics declare while the data of the query
+// are in the processor's cache.
 //
 // Eight queries are processed side by side (four or two, where registers are narrower). A row of a matrix holds one rank
 // of each of them, in a register of eight lanes, so the sort and the sums take one instruction for all eight:
@@ -57,7 +58,7 @@ constexpr int MOST_GRADE_BITS = 8;          // of a sort key; more distinct grad
 constexpr int64_t FEW_GRADES = 32;            // so many grades are counted, and in longer lists as many as documents, up
 constexpr int64_t MOST_COUNTED_GRADES = 255;  // to this number; documents of more distinct grades than that are sorted
 constexpr int64_t HIGHEST = std::numeric_limits<int64_t>::max();
-constexpr double NEGLIGIBLE = 0x1p-60;      // a user who gets further with this probability changes no digit
+constexpr double NEGLIGIBLE = 0x1p-60;      // a smaller probability of reaching a rank does not change the result
 constexpr int64_t LARGEST_POWER = 1000;      // of 2, up to which a coefficient of a polynomial may grow
 constexpr int64_t USUAL_RANKS = 16;         // so many ranks are cheaper than to ask how many are reached
 
@@ -83,7 +84,7 @@ struct Documents {           // of all queries
     Ties ties;
 };
 
-struct Family {              // metrics that differ only in the cutoff
+struct Declaration {         // of metrics that differ only in the cutoff
     Kind kind;
     int64_t n_cutoffs;
     const int64_t* cutoff;   // ascending
@@ -92,7 +93,7 @@ struct Family {              // metrics that differ only in the cutoff
     const double* by_row;    // or one for each row of the input; null if by grade
     const double* by_rank;   // a value for each rank
     const int64_t* by_rank_start;  // where each query's values by rank begin; null if all queries share them
-    const double* scale;     // a factor of by_grade for each query; null is 1
+    const double* by_query;  // a factor of by_grade for each query; null is 1
     const double* divisor;   // (cutoffs x queries)
     int64_t effective_depth; // further down, values by rank are negligible
 };
@@ -197,8 +198,7 @@ T complete(const T& sum, const T& lost) {
     return whole == whole ? whole : sum;
 }
 
-// Lets a share of those who are left leave, several lanes side by side, and returns how many that are; `lost` is what
-// `left` has lost. Where the share is small, 1 - share would be rounded, and thousands of factors would add that up.
+// Removes a share of the remaining users, in all lanes, and returns the part removed; `lost` is what `left` has lost. Where the share is small, 1 - share would be rounded, and thousands of factors would add that up.
 template <class T>
 T leave(const T& share, T& left, T& lost) {
     const T others = 1.0 - share, leaving = share * left, rest = left - leaving, all_leaving = leaving + share * lost;
@@ -521,26 +521,26 @@ Doubles<LANES> value_of(const double* by_grade, const Run<LANES>& run) {
 
 // What a rank adds: by_grade[g] x by_rank[rank]. In a tie it is the mean of the documents.
 template <int LANES>
-void gains(const Family& family, Batch<LANES>& batch, int64_t depth) {
+void gains(const Declaration& declared, Batch<LANES>& batch, int64_t depth) {
     const int64_t end = batch.with_whole_ties(depth);
-    if (family.by_row) {
+    if (declared.by_row) {
         for (int lane = 0; lane < LANES; lane++) {
             for (int64_t i = 0; i < end; i++) {
-                set(batch.term[i], lane, i < batch.n[lane] ? family.by_row[batch.row(i, lane)] : 0.0);
+                set(batch.term[i], lane, i < batch.n[lane] ? declared.by_row[batch.row(i, lane)] : 0.0);
             }
         }
     } else {
-        look_up(family.by_grade, batch, 0, end);
+        look_up(declared.by_grade, batch, 0, end);
     }
     if (!batch.has_ties) return;
     const Doubles<LANES> zero = {};
     Doubles<LANES> sum = {}, lost = {}, n = {}, before = {};
     Integers<LANES> is_equal = {};
     for (int64_t i = 0; i < end; i++) {
-        const Integers<LANES> goes_on = i ? batch.is_tied[i - 1] : Integers<LANES>{};
+        const Integers<LANES> continues = i ? batch.is_tied[i - 1] : Integers<LANES>{};
         const Doubles<LANES> value = batch.term[i];
-        is_equal = (is_equal & mask(value == before)) | ~goes_on;
-        sum = goes_on ? sum : zero, lost = goes_on ? lost : zero, n = goes_on ? n : zero;
+        is_equal = (is_equal & mask(value == before)) | ~continues;
+        sum = continues ? sum : zero, lost = continues ? lost : zero, n = continues ? n : zero;
         add(value, sum, lost);
         n += 1.0;
         batch.term[i] = is_equal ? value : (sum + lost) / n;
@@ -554,9 +554,9 @@ void gains(const Family& family, Batch<LANES>& batch, int64_t depth) {
 // r/m (G + g + (j - 1) g (r - 1)/(m - 1)), which takes one division with the denominator m (m - 1). Returns the rank from
 // which on it is 0.
 template <int LANES>
-int64_t precisions(const Family& family, Batch<LANES>& batch, int64_t depth) {
+int64_t precisions(const Declaration& declared, Batch<LANES>& batch, int64_t depth) {
     int64_t end = batch.with_whole_ties(depth);
-    look_up(family.by_grade, batch, 0, end);
+    look_up(declared.by_grade, batch, 0, end);
     while (!batch.has_ties && end && !is_any(mask(batch.term[end - 1] > 0))) end--;
     const Doubles<LANES> zero = {};
     Doubles<LANES> sum = {}, lost = {}, so_far = {}, before = {};
@@ -564,11 +564,11 @@ int64_t precisions(const Family& family, Batch<LANES>& batch, int64_t depth) {
     for (int64_t i = 0; i < end; i++) {
         const Doubles<LANES> value = batch.term[i];
         if (batch.has_ties) {
-            const Integers<LANES> goes_on = i ? batch.is_tied[i - 1] : Integers<LANES>{};
-            part.above = goes_on ? part.above : so_far;
-            part.hits = (goes_on ? part.hits : zero) + (value > 0 ? zero + 1.0 : zero);
-            part.size = (goes_on ? part.size : zero) + 1.0;
-            part.is_mixed = (part.is_mixed | mask(value != before)) & goes_on;
+            const Integers<LANES> continues = i ? batch.is_tied[i - 1] : Integers<LANES>{};
+            part.above = continues ? part.above : so_far;
+            part.hits = (continues ? part.hits : zero) + (value > 0 ? zero + 1.0 : zero);
+            part.size = (continues ? part.size : zero) + 1.0;
+            part.is_mixed = (part.is_mixed | mask(value != before)) & continues;
             before = value;
             if (is_any(~batch.is_tied[i])) batch.part[i] = part;
         }
@@ -598,11 +598,11 @@ int64_t precisions(const Family& family, Batch<LANES>& batch, int64_t depth) {
 
 // Both in a random order.
 template <int LANES>
-void of_random_order(const Family& family, Batch<LANES>& batch, int64_t depth) {
+void of_random_order(const Declaration& declared, Batch<LANES>& batch, int64_t depth) {
     const Doubles<LANES> zero = {}, size = at_least(1.0, batch.size);
     Doubles<LANES> total = {}, lost = {}, hits = {}, lowest = zero + INFINITY, highest = zero - INFINITY;
     for (const Run<LANES>& run : batch.runs) {
-        const Doubles<LANES> value = value_of(family.by_grade, run);
+        const Doubles<LANES> value = value_of(declared.by_grade, run);
         add(value * run.n, total, lost);
         hits += value > 0 ? run.n : zero;
         lowest = mask(run.n > 0) & mask(value < lowest) ? value : lowest;
@@ -610,7 +610,7 @@ void of_random_order(const Family& family, Batch<LANES>& batch, int64_t depth) {
     }
     const Doubles<LANES> mean = complete(total, lost) / size;
     const Doubles<LANES> first = mean > highest ? highest : mean < lowest ? lowest : mean;  // if values are equal
-    const Doubles<LANES> growth = family.kind == PRECISIONS ? (hits - 1.0) / at_least(1.0, size - 1.0) : zero;
+    const Doubles<LANES> growth = declared.kind == PRECISIONS ? (hits - 1.0) / at_least(1.0, size - 1.0) : zero;
     for (int64_t i = 0; i < depth; i++) batch.term[i] = batch.size > double(i) ? first * (1.0 + growth * double(i)) : zero;
 }
 
@@ -720,16 +720,16 @@ void stops_by_means(const Array<Run<1>>& runs, int64_t ranks, double* t, double*
 // Writes the probabilities for the first of so many ranks, and returns how many are written: nobody gets further. `spare`
 // has room for five times as many numbers.
 template <int LANES>
-int64_t stops_in_tie(const Family& family, const Array<Run<LANES>>& runs, const Doubles<LANES>& size,
-                     const Doubles<LANES>& scale, int64_t ranks, Doubles<LANES>* t, Doubles<LANES>* spare) {
+int64_t stops_in_tie(const Declaration& declared, const Array<Run<LANES>>& runs, const Doubles<LANES>& size,
+                     const Doubles<LANES>& by_query, int64_t ranks, Doubles<LANES>* t, Doubles<LANES>* spare) {
     const Doubles<LANES> zero = {}, one = zero + 1.0;
     Doubles<LANES> total = {}, n_zero = {}, n_one = {};
     for (Run<LANES>& run : runs) {
-        const Doubles<LANES> p = value_of(family.by_grade, run) * scale;
+        const Doubles<LANES> p = value_of(declared.by_grade, run) * by_query;
         run.stop = p < 1.0 ? p : one;
         total += run.stop * run.n, n_zero += p > 0 ? zero : run.n, n_one += p < 1.0 ? zero : run.n;
     }
-    ranks = std::min(ranks, family.effective_depth);
+    ranks = std::min(ranks, declared.effective_depth);
     const Integers<LANES> is_sure = mask(n_zero + n_one == size);
     if (!is_any(~is_sure)) return stops_at_once<LANES>(size, n_one, is_sure, ranks, t);
     if constexpr (LANES == 1) {
@@ -747,27 +747,27 @@ int64_t stops_in_tie(const Family& family, const Array<Run<LANES>>& runs, const 
 
 // What a rank adds: the probability that the user stops there, times by_rank[rank]. Returns the rank from which on it is 0.
 template <int LANES>
-int64_t cascade(const Family& family, Batch<LANES>& batch, int64_t depth, bool is_random) {
+int64_t cascade(const Declaration& declared, Batch<LANES>& batch, int64_t depth, bool is_random) {
     const Doubles<LANES> zero = {}, one = zero + 1.0;
-    Doubles<LANES> scale, reach = one, lost = {};
-    for (int lane = 0; lane < LANES; lane++) set(scale, lane, family.scale ? family.scale[batch.query[lane]] : 1.0);
+    Doubles<LANES> by_query, reach = one, lost = {};
+    for (int lane = 0; lane < LANES; lane++) set(by_query, lane, declared.by_query ? declared.by_query[batch.query[lane]] : 1.0);
     Doubles<LANES>* const spare = batch.spare.begin();
-    if (is_random) return stops_in_tie<LANES>(family, batch.runs, batch.size, scale, depth, batch.term.begin(), spare);
+    if (is_random) return stops_in_tie<LANES>(declared, batch.runs, batch.size, by_query, depth, batch.term.begin(), spare);
     const int64_t with_pairs = std::min(depth + 1, batch.width);
     bool is_over = false;  // whether nobody is left
     for (int64_t i = 0; i < with_pairs; i++) {
         if (i % USUAL_RANKS == 0) {
-            reach = reach > NEGLIGIBLE ? reach : zero, lost = reach > 0 ? lost : zero;  // whoever the neighbours are
+            reach = reach > NEGLIGIBLE ? reach : zero, lost = reach > 0 ? lost : zero;  // whatever the other lanes hold
             if (i) batch.so_far[i - 1] = reach + lost;
             is_over = is_over || !is_any(mask(reach > 0));
-            look_up(family.by_grade, batch, i, std::min(i + USUAL_RANKS, with_pairs));
+            look_up(declared.by_grade, batch, i, std::min(i + USUAL_RANKS, with_pairs));
         }
         // Within a tie, `reach` belongs to one of its orders, and users may get further in the others.
         if (is_over && !(batch.has_ties && is_any(batch.is_tied[i - 1]))) {
             depth = std::min(depth, i);
             break;
         }
-        const Doubles<LANES> p = batch.term[i] * scale, stop = p < 1.0 ? p : one;
+        const Doubles<LANES> p = batch.term[i] * by_query, stop = p < 1.0 ? p : one;
         batch.stop[i] = stop;
         batch.term[i] = leave(stop, reach, lost);
         batch.so_far[i] = reach + lost;
@@ -776,9 +776,9 @@ int64_t cascade(const Family& family, Batch<LANES>& batch, int64_t depth, bool i
     Integers<LANES> is_last = {}, has_larger = {};
     for (int64_t i = 0; i < depth; i++) {  // ties of two documents, which are the most, in all lanes at once
         const Integers<LANES> is_tied = batch.is_tied[i];
-        const Integers<LANES> goes_on = i + 1 < batch.width ? batch.is_tied[i + 1] : Integers<LANES>{};
-        const Integers<LANES> is_pair = is_tied & ~is_last & ~goes_on;
-        has_larger |= is_tied & goes_on;
+        const Integers<LANES> continues = i + 1 < batch.width ? batch.is_tied[i + 1] : Integers<LANES>{};
+        const Integers<LANES> is_pair = is_tied & ~is_last & ~continues;
+        has_larger |= is_tied & continues;
         is_last = is_tied;
         if (!is_any(is_pair)) continue;
         const Doubles<LANES> p = batch.stop[i], q = batch.stop[i + 1], reached = i ? batch.so_far[i - 1] : one;
@@ -794,7 +794,7 @@ int64_t cascade(const Family& family, Batch<LANES>& batch, int64_t depth, bool i
             if (end <= i + 2 || at(batch.grade[i], lane) == at(batch.grade[end - 1], lane)) continue;
             batch.count_grades(lane, i, end);
             const int64_t last = std::min(depth, end);
-            const int64_t ranks = stops_in_tie<1>(family, batch.runs_of_tie, end - i, at(scale, lane), last - i,
+            const int64_t ranks = stops_in_tie<1>(declared, batch.runs_of_tie, end - i, at(by_query, lane), last - i,
                                                   batch.t.begin(), reinterpret_cast<double*>(spare));
             for (int64_t j = i; j < last; j++) set(batch.term[j], lane, j - i < ranks ? reached * batch.t[j - i] : 0.0);
         }
@@ -806,35 +806,35 @@ int64_t cascade(const Family& family, Batch<LANES>& batch, int64_t depth, bool i
 
 // Writes the values of one cutoff: the sums, divided by what the metric declares.
 template <int LANES>
-void write(const Family& family, const Batch<LANES>& batch, int64_t c, const Doubles<LANES>& sum,
+void write(const Declaration& declared, const Batch<LANES>& batch, int64_t c, const Doubles<LANES>& sum,
            double* out) {
     const int64_t n_queries = batch.all.n_queries;
-    const double* divisor = family.divisor + c * n_queries;
+    const double* divisor = declared.divisor + c * n_queries;
     Doubles<LANES> divisors;
     for (int lane = 0; lane < LANES; lane++) set(divisors, lane, divisor[batch.query[lane]]);
     const auto quotient = sum / divisors;
-    double* values = out + family.out_row[c] * n_queries;
+    double* values = out + declared.out_row[c] * n_queries;
     for (int lane = 0; lane < batch.n_lanes; lane++) values[batch.query[lane]] = at(quotient, lane);
 }
 
 // Adds up the terms down to each cutoff, with what the additions lose, so the error does not grow with the length of the
 // list.
 template <int LANES>
-void write_sums(const Family& family, const Batch<LANES>& batch, int64_t depth, double* out) {
+void write_sums(const Declaration& declared, const Batch<LANES>& batch, int64_t depth, double* out) {
     Doubles<LANES> sum = {}, lost = {};
     int64_t rank = 0;
-    for (int64_t c = 0; c < family.n_cutoffs; c++) {
-        for (const int64_t end = std::min(family.cutoff[c], depth); rank < end; rank++) {
-            Doubles<LANES> by_rank = Doubles<LANES>{} + family.by_rank[rank];
-            if (family.by_rank_start) {
+    for (int64_t c = 0; c < declared.n_cutoffs; c++) {
+        for (const int64_t end = std::min(declared.cutoff[c], depth); rank < end; rank++) {
+            Doubles<LANES> by_rank = Doubles<LANES>{} + declared.by_rank[rank];
+            if (declared.by_rank_start) {
                 for (int lane = 0; lane < LANES; lane++) {
-                    const double* values = family.by_rank + family.by_rank_start[batch.query[lane]];
+                    const double* values = declared.by_rank + declared.by_rank_start[batch.query[lane]];
                     set(by_rank, lane, rank < batch.n[lane] ? values[rank] : 1.0);
                 }
             }
-            add(family.kind == PRECISIONS ? batch.term[rank] / by_rank : batch.term[rank] * by_rank, sum, lost);
+            add(declared.kind == PRECISIONS ? batch.term[rank] / by_rank : batch.term[rank] * by_rank, sum, lost);
         }
-        write(family, batch, c, complete(sum, lost), out);
+        write(declared, batch, c, complete(sum, lost), out);
     }
 }
 
@@ -843,16 +843,16 @@ void write_sums(const Family& family, const Batch<LANES>& batch, int64_t depth, 
 // there: the j-th rank adds (h/t) (b + 1 + (j-1) (h-1)/(t-1)) / rank, where b is the number of hits above the tie. A random
 // order is a tie of all documents.
 template <int LANES>
-void write_precisions_by_hits(const Family& family, Batch<LANES>& batch, int64_t depth, bool is_random, double* out) {
-    const double* by_rank = family.by_rank;
+void write_precisions_by_hits(const Declaration& declared, Batch<LANES>& batch, int64_t depth, bool is_random, double* out) {
+    const double* by_rank = declared.by_rank;
     const Array<Doubles<LANES>>&hits = batch.so_far, &sum = batch.term;  // the latter of the precisions so far
     Doubles<LANES> so_far = {}, lost = {};
     for (int64_t i = 0; i < depth; i++) {
         add(sum[i] / by_rank[i], so_far, lost);
         sum[i] = so_far + lost;
     }
-    for (int64_t c = 0; c < family.n_cutoffs; c++) {
-        const int64_t end = std::min(family.cutoff[c], depth);
+    for (int64_t c = 0; c < declared.n_cutoffs; c++) {
+        const int64_t end = std::min(declared.cutoff[c], depth);
         Doubles<LANES> ratio = {};
         if (end) ratio = sum[end - 1] / (hits[end - 1] > 1.0 ? hits[end - 1] : Doubles<LANES>{} + 1.0);
         for (int lane = 0; lane < LANES && (batch.has_ties || is_random) && end; lane++) {
@@ -860,12 +860,12 @@ void write_precisions_by_hits(const Family& family, Batch<LANES>& batch, int64_t
             int64_t above = is_random ? 0 : end - 1;
             while (above && at(batch.is_tied[above - 1], lane)) above--;
             const int64_t end_of_tie = is_random ? batch.n[lane] : batch.end_of_tie(end, lane);
-            const int64_t t = is_random ? std::min(family.cutoff[c], end_of_tie) : end - above;
+            const int64_t t = is_random ? std::min(declared.cutoff[c], end_of_tie) : end - above;
             batch.count_grades(lane, above, end_of_tie);
             if (batch.runs_of_tie.size() == 1) continue;
             const double b = above ? at(hits[above - 1], lane) : 0.0, sum_above = above ? at(sum[above - 1], lane) : 0.0;
             double r = 0, first = 0, second = 0, lost_of_first = 0, lost_of_second = 0;
-            for (const Run<1>& run : batch.runs_of_tie) r += run.n * family.by_grade[run.grade];
+            for (const Run<1>& run : batch.runs_of_tie) r += run.n * declared.by_grade[run.grade];
             for (int64_t j = 0; j < t; j++) {
                 add(1 / by_rank[above + j], first, lost_of_first), add(j / by_rank[above + j], second, lost_of_second);
             }
@@ -879,20 +879,20 @@ void write_precisions_by_hits(const Family& family, Batch<LANES>& batch, int64_t
             }
             set(ratio, lane, expected);
         }
-        write(family, batch, c, ratio, out);
+        write(declared, batch, c, ratio, out);
     }
 }
 
-// Writes the values of a family; those of a random order are the means over all orders.
+// Writes what a batch has for each cutoff; the values of a random order are the means over all orders.
 template <int LANES>
-void evaluate_family(const Family& family, Batch<LANES>& batch, bool is_random, double* out) {
-    int64_t depth = std::min(family.cutoff[family.n_cutoffs - 1], batch.width);
-    if (family.kind == CASCADE) depth = cascade(family, batch, depth, is_random);
-    else if (is_random && family.kind != PRECISIONS_BY_HITS) of_random_order(family, batch, depth);
-    else if (family.kind == GAINS) gains(family, batch, depth);
-    else depth = precisions(family, batch, depth);
-    if (family.kind == PRECISIONS_BY_HITS) write_precisions_by_hits(family, batch, depth, is_random, out);
-    else write_sums(family, batch, depth, out);
+void write_values(const Declaration& declared, Batch<LANES>& batch, bool is_random, double* out) {
+    int64_t depth = std::min(declared.cutoff[declared.n_cutoffs - 1], batch.width);
+    if (declared.kind == CASCADE) depth = cascade(declared, batch, depth, is_random);
+    else if (is_random && declared.kind != PRECISIONS_BY_HITS) of_random_order(declared, batch, depth);
+    else if (declared.kind == GAINS) gains(declared, batch, depth);
+    else depth = precisions(declared, batch, depth);
+    if (declared.kind == PRECISIONS_BY_HITS) write_precisions_by_hits(declared, batch, depth, is_random, out);
+    else write_sums(declared, batch, depth, out);
 }
 
 // -- threads ----------------------------------------------------------------------------------------------------------
@@ -1047,15 +1047,15 @@ int64_t for_each_query(Documents all, Ties ties, const double* score, int64_t n_
 #pragma GCC visibility push(default)
 extern "C" {
 
-// Writes a value for each cutoff of each family and each query: (values x queries). Each thread
+// Writes a value for each cutoff of each declaration and each query: (values x queries). Each thread
 // takes a window of queries at a time. With IDEAL, which needs values by grade, the means over all orders are written, too, if
 // `random` is not null. Returns -1, or a row whose score is NaN, or -2 if there is not enough memory.
-int64_t evaluate(const Documents* documents, Ties ties, const double* score, const Family* families,
-                 int64_t n_families, double* out, double* random, int64_t n_threads) {
+int64_t evaluate(const Documents* documents, Ties ties, const double* score, const Declaration* declarations,
+                 int64_t n_declarations, double* out, double* random, int64_t n_threads) {
     const auto use = [=](auto& batch) {
-        for (int64_t f = 0; f < n_families; f++) {
-            evaluate_family(families[f], batch, false, out);
-            if (random) evaluate_family(families[f], batch, true, random);
+        for (int64_t f = 0; f < n_declarations; f++) {
+            write_values(declarations[f], batch, false, out);
+            if (random) write_values(declarations[f], batch, true, random);
         }
     };
     return for_each_query(*documents, ties, score, n_threads, use);

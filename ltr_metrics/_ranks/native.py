@@ -1,4 +1,4 @@
-"""The compiled core, `core.cpp`, as functions of arrays: sums of what metrics declare, and rankings for all others."""
+"""ctypes bindings of `core.cpp`: sums for the metrics that declare them, and rankings for the other metrics."""
 
 from __future__ import annotations
 
@@ -47,25 +47,25 @@ class _Documents(_Struct):
     ]
 
 
-class FamilyStruct(_Struct):
+class DeclarationStruct(_Struct):
     _fields_ = [
         (name, ctypes.c_int64)
         for name in ("kind", "n_cutoffs", "cutoff", "out_row", "by_grade", "by_row", "by_rank", "by_rank_start",
-                     "scale", "divisor", "effective_depth")
+                     "by_query", "divisor", "effective_depth")
     ]  # fmt: skip
 
 
 def _addresses(*arrays: Any) -> list[int]:
     """Return where each array begins; 0 stands for None."""
-    found = []
+    addresses = []
     for array in arrays:
         if array is None:
-            found.append(0)
+            addresses.append(0)
         elif array.flags.writeable:  # this is three times as fast as what NumPy has for it
-            found.append(ctypes.addressof(_NOTHING.from_buffer(array)))
+            addresses.append(ctypes.addressof(_NOTHING.from_buffer(array)))
         else:
-            found.append(array.ctypes.data)
-    return found
+            addresses.append(array.ctypes.data)
+    return addresses
 
 
 def _load() -> ctypes.CDLL:
@@ -141,16 +141,16 @@ class Declaration(NamedTuple):
     by_rank: FloatArray  # a value for each rank
     divisors: FloatArray  # (cutoffs x queries)
     by_rank_start: IntArray | None = None  # where each query's values are in it; None if all queries share them
-    scale: FloatArray | None = None  # a factor of by_grade for each query
+    by_query: FloatArray | None = None  # a factor of by_grade for each query
 
-    def struct(self, positions: Sequence[int]) -> FamilyStruct:
+    def struct(self, positions: Sequence[int]) -> DeclarationStruct:
         """Return the struct of core.cpp; the positions are those of the values among all values."""
         cutoffs = np.array([WHOLE_LIST if k is None else k for k in self.cutoffs], dtype=np.int64)
         is_ascending = (cutoffs[1:] >= cutoffs[:-1]).all()
         ascending: Any = slice(None) if is_ascending else np.argsort(cutoffs, kind="stable")  # a slice copies nothing
         size = np.abs(self.by_rank)
         is_counted = size >= 2.0**-60 * size.max()  # further down, no digit changes
-        return FamilyStruct(
+        return DeclarationStruct(
             kind=KINDS.index(self.kind),
             n_cutoffs=len(cutoffs),
             cutoff=cutoffs[ascending],
@@ -159,7 +159,7 @@ class Declaration(NamedTuple):
             by_row=self.by_row,
             by_rank=self.by_rank,
             by_rank_start=self.by_rank_start,
-            scale=self.scale,
+            by_query=self.by_query,
             divisor=np.ascontiguousarray(self.divisors[ascending]),
             effective_depth=WHOLE_LIST
             if self.by_rank_start is not None
@@ -167,18 +167,22 @@ class Declaration(NamedTuple):
         )
 
 
-def array_of(families: Sequence[FamilyStruct]) -> ctypes.Array[FamilyStruct]:
-    """Return the array for the core, which keeps the families alive."""
-    array = (FamilyStruct * len(families))(*families)
-    array.families = families  # type: ignore[attr-defined]
-    return array
+class Sums:
+    """The sums that the core adds up in one call, as its array of structs; `structs` keeps their arrays alive."""
+
+    def __init__(self, structs: Sequence[DeclarationStruct]) -> None:
+        self.structs = structs
+        self.array = (DeclarationStruct * len(structs))(*structs)
+
+    def __len__(self) -> int:
+        return len(self.structs)
 
 
 def evaluate(
     queries: LabelledQueries,
     scores: AnyArray | None,
     ties: TiePolicy | WithoutScores,
-    families: ctypes.Array[FamilyStruct],
+    sums_: Sums,
     values: FloatArray,
     n_threads: int | None = 1,
     chance: FloatArray | None = None,
@@ -188,10 +192,9 @@ def evaluate(
     A score that is NaN is refused. `n_threads_for` says what ``n_threads`` is.
     """
     scores = None if scores is None else np.ascontiguousarray(scores, dtype=np.float64)
-    documents, of_ties = _documents(queries, ties), POLICIES.index(ties)
-    of_scores, of_values, of_chance = _addresses(scores, values, chance)
+    score, out, random = _addresses(scores, values, chance)
     failure = _core.evaluate(
-        ctypes.addressof(documents), of_ties, of_scores, families, len(families), of_values, of_chance,
+        ctypes.addressof(_documents(queries, ties)), POLICIES.index(ties), score, sums_.array, len(sums_), out, random,
         n_threads_for(queries.n_rows, n_threads),
     )  # fmt: skip
     if failure != SUCCESS:
@@ -203,8 +206,7 @@ def sums(
 ) -> FloatArray:
     """Return what a metric declares, added up and divided, (cutoffs x queries)."""
     values = np.empty((len(declaration.cutoffs), queries.n_queries))
-    family = declaration.struct(range(len(values)))
-    evaluate(queries, scores, ties, (FamilyStruct * 1)(family), values)
+    evaluate(queries, scores, ties, Sums([declaration.struct(range(len(values)))]), values)
     return values
 
 
@@ -217,16 +219,15 @@ def means(values: FloatArray, n_threads: int | None = 1) -> list[float]:
     n_threads = n_threads_for(like_rows, n_threads) if like_rows >= ROWS_WORTH_A_THREAD else 1
     if _core.means(*_addresses(values), n_rows, n_columns, mean, n_threads) != SUCCESS:
         raise MemoryError
-    of_rows: list[float] = mean[:]
-    return of_rows
+    return list(mean)
 
 
 def accumulate(values: FloatArray, starts: IntArray) -> FloatArray:
     """Return the sums of each query's values so far; the values are query after query."""
     sums = np.empty_like(values)
     ends = np.append(starts, len(values))  # an address does not keep its array alive
-    of_values, of_ends, of_sums = _addresses(values, ends, sums)
-    _core.accumulate(of_values, of_ends, len(starts), of_sums)
+    first_value, first_end, first_sum = _addresses(values, ends, sums)
+    _core.accumulate(first_value, first_end, len(starts), first_sum)
     return sums
 
 
@@ -296,19 +297,19 @@ def ideal_sums(
     longest = int(queries.sizes.max())
     depths = [longest if k is None else min(k, longest) for k in cutoffs]
     depth = max(depths)
-    of_rank = np.broadcast_to(by_rank, depth) if np.ndim(by_rank) == 0 else np.asarray(by_rank)[..., :depth]
-    start = np.arange(queries.n_queries) * depth if of_rank.ndim == 2 else None
+    factors = np.broadcast_to(by_rank, depth) if np.ndim(by_rank) == 0 else np.asarray(by_rank)[..., :depth]
+    start = np.arange(queries.n_queries) * depth if factors.ndim == 2 else None
     if limit is not None:  # a row of factors for each distinct limit, or for each query
         distinct, row = np.unique(limit, return_inverse=True)
-        of_rank = np.where(np.arange(depth) < (distinct if start is None else limit)[:, None], of_rank, 0.0)
+        factors = np.where(np.arange(depth) < (distinct if start is None else limit)[:, None], factors, 0.0)
         start = row * depth if start is None else start
-    if np.shape(by_grade) != queries.grades.shape or of_rank.shape[-1] != depth:
+    if np.shape(by_grade) != queries.grades.shape or factors.shape[-1] != depth:
         raise LtrValueError(
             f"ideal_sums needs a value for each of the {len(queries.grades)} grades, and a factor for each of the "
             f"first {depth} ranks. Got the shapes {np.shape(by_grade)} and {np.shape(by_rank)}."
         )
     ones = np.ones((len(depths), queries.n_queries))
-    flat = np.array(of_rank, dtype=np.float64).ravel()
+    flat = np.array(factors, dtype=np.float64).ravel()
     declaration = Declaration("gains", depths, np.append(0.0, by_grade), None, flat, ones, start)
     return sums(queries, None, "ideal_of_all", declaration)
 

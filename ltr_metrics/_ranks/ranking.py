@@ -12,6 +12,7 @@ from ltr_metrics._rows.cache import Cache
 from ltr_metrics._rows.checks import AnyArray, BoolArray, FloatArray, IntArray
 from ltr_metrics._rows.queries import LabelledQueries, has_flag
 from ltr_metrics._rows.words import TiePolicy
+from ltr_metrics.errors import LtrValueError
 
 
 class Ties(NamedTuple):
@@ -22,18 +23,18 @@ class Ties(NamedTuple):
     size: IntArray
     start: IntArray  # offset of its first document among all ranked documents
 
-    def sum(self, of_documents: AnyArray) -> AnyArray:
+    def sum(self, by_document: AnyArray) -> AnyArray:
         """Sum a value of each ranked document over each tie."""
         if not len(self.start):
-            return of_documents[:0]
+            return by_document[:0]
         edges = np.column_stack((self.start, self.start + self.size)).ravel()
-        sums: AnyArray = np.add.reduceat(np.append(of_documents, of_documents.dtype.type(0)), edges)[::2]
+        sums: AnyArray = np.add.reduceat(np.append(by_document, by_document.dtype.type(0)), edges)[::2]
         return sums
 
-    def spread(self, of_ties: AnyArray, of_documents: AnyArray) -> None:
+    def spread(self, by_tie: AnyArray, by_document: AnyArray) -> None:
         """Write a value of each tie to all of its documents."""
         offsets = np.repeat(self.start - (np.cumsum(self.size) - self.size), self.size)
-        of_documents[offsets + np.arange(len(offsets))] = np.repeat(of_ties, self.size)
+        by_document[offsets + np.arange(len(offsets))] = np.repeat(by_tie, self.size)
 
 
 class Ranking(Cache):
@@ -88,14 +89,22 @@ class Ranking(Cache):
     array([1.5, 1. ])
     """
 
-    def __init__(self, queries: LabelledQueries, scores: AnyArray, ties: TiePolicy, n_threads: int | None = 1) -> None:
+    def __init__(
+        self,
+        queries: LabelledQueries,
+        scores: AnyArray,
+        ties: TiePolicy,
+        n_threads: int | None = 1,
+        *,
+        is_order: bool = False,
+    ) -> None:
         super().__init__()
         ranked = native.rank(queries, scores, ties, n_threads)
         self.queries = queries
         self.n_ranked: IntArray = queries.n_ranked
         self.rows, self.grades = ranked.rows, ranked.grades
         self.starts: IntArray = queries.ranked_ends - self.n_ranked
-        self._scores_of_rows = scores
+        self._scores_of_rows = None if is_order else scores  # of an order of documents, nobody knows the scores
         self._is_tied_with_next = ranked.is_tied_with_next
 
     @cached_property
@@ -111,7 +120,9 @@ class Ranking(Cache):
     @property
     def scores(self) -> AnyArray:
         """Score of each ranked document."""
-        return self._scores_of_rows[self.rows]
+        if self._scores_of_rows is None:
+            raise LtrValueError("it reads the scores, and an order has none.")
+        return np.asarray(self._scores_of_rows[self.rows])
 
     @cached_property
     def ties(self) -> Ties:
@@ -147,17 +158,17 @@ class Ranking(Cache):
         values : ndarray of float64 of shape (n_grades,)
             A value for each distinct grade, in ascending order of the grades.
         """
-        of_documents: FloatArray = values.take(self.grades - 1)
+        by_document: FloatArray = values.take(self.grades - 1)
         # A tie of equal grades keeps its exact value, since rounding could lift a perfect ranking above 1.
-        self.mixed.spread(self.mixed.sum(of_documents) / self.mixed.size, of_documents)
-        return of_documents
+        self.mixed.spread(self.mixed.sum(by_document) / self.mixed.size, by_document)
+        return by_document
 
-    def sum_by_query(self, of_documents: AnyArray) -> AnyArray:
+    def sum_by_query(self, by_document: AnyArray) -> AnyArray:
         """Sum a value of each ranked document over each query; 0 for a query without ranked documents."""
-        sums = np.zeros(len(self.n_ranked), dtype=of_documents.dtype if of_documents.dtype != np.bool_ else np.intp)
+        sums = np.zeros(len(self.n_ranked), dtype=by_document.dtype if by_document.dtype != np.bool_ else np.intp)
         filled = np.flatnonzero(self.n_ranked)
         if len(filled):
-            sums[filled] = np.add.reduceat(of_documents, self.starts[filled], dtype=sums.dtype)
+            sums[filled] = np.add.reduceat(by_document, self.starts[filled], dtype=sums.dtype)
         return sums
 
     def count_above(self, is_counted: BoolArray) -> IntArray:

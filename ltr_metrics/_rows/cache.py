@@ -14,7 +14,7 @@ class Cache:
 
     - `functools.cached_property` is for a result without arguments.
     - `cached` is for one with arguments, and `newest_cached` if there may be very many of them.
-    - `ltr_metrics.metrics.base.once_per_family` is for a metric's methods, whose results belong to the
+    - `ltr_metrics.metrics.base.shared_by_cutoffs` is for a metric's methods, whose results belong to the
       queries.
     """
 

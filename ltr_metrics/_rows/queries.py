@@ -8,7 +8,7 @@ from __future__ import annotations
 from copy import copy
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 import numpy as np
 
@@ -103,6 +103,8 @@ class LabelledQueries(GroupedRows):
     0.5
     """
 
+    may_repeat_documents: ClassVar[bool] = False
+
     def __init__(
         self,
         y_true: Any,
@@ -145,7 +147,8 @@ class LabelledQueries(GroupedRows):
         self.docid: AnyArray | None = None
         if docid is not None:
             self.docid = as_document_ids(docid, self.n_rows)
-            self.refuse_repeated_documents(self.docid)
+            if not self.may_repeat_documents:
+                self._refuse_repeated_documents(self.docid)
         self.weight: FloatArray | None = None
         if query_weight is not None or sample_weight is not None:
             self.weight = weights(self, query_weight, sample_weight)
@@ -311,7 +314,7 @@ class LabelledQueries(GroupedRows):
         if is_bad.any():
             row = int(is_bad.argmax())
             found = f": got {values[row]} at {self.where(row)} (rows like this: {int(is_bad.sum()):,})."
-            raise LtrValueError(*rule, found, *(" ",) * bool(remedy), *remedy)
+            raise LtrValueError(*rule, found, *((" ", *remedy) if remedy else ()))
 
     def _drop_unjudged(self, labels: AnyArray, judged: BoolArray) -> None:
         """Keep the condensed list: unjudged rows are not documents, not even in the ideal one."""
@@ -321,8 +324,8 @@ class LabelledQueries(GroupedRows):
         self.grade_index[judged] = index_of_judged
         self.n_documents = self.sum_by_query(judged)
 
-    def refuse_repeated_documents(self, docid: AnyArray) -> None:
-        """Raise an error if a document id occurs twice in a query, except in an audit, which reports it."""
+    def _refuse_repeated_documents(self, docid: AnyArray) -> None:
+        """Raise an error if a document id occurs twice in a query."""
         docids = iter(docid[self.rows_in_query_order()].tolist())
         is_unique = all(len(set(islice(docids, size))) == size for size in self.sizes.tolist())  # faster than a sort
         repetition = None if is_unique else self.find_repetition(self.docid_descending)

@@ -6,14 +6,14 @@ import inspect
 import math
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
 
 from ltr_metrics._ranks import native
 from ltr_metrics._ranks.ranking import Ranking
 from ltr_metrics._rows.cache import newest_cached
-from ltr_metrics._rows.checks import AnyArray, BoolArray, FloatArray
+from ltr_metrics._rows.checks import BoolArray, FloatArray
 from ltr_metrics._rows.positions import Positions
 from ltr_metrics._rows.queries import LabelledQueries
 from ltr_metrics._rows.signatures import DataOptions as DataOptions
@@ -28,7 +28,7 @@ from ltr_metrics.evaluation.result import Evaluation, weights_above_0
 from ltr_metrics.evaluation.skill import SkillScale, scale_of
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.conventions import Convention
-from ltr_metrics.metrics.requests import Functions, Metrics, Request, families_for, resolve_once
+from ltr_metrics.metrics.requests import Functions, Metrics, Request, declared_sums, resolve_once
 
 SeveralScores = list[str] | tuple[str, ...] | Mapping[str, str]  # columns of scores, or by a name for each
 
@@ -173,11 +173,11 @@ class Queries(LabelledQueries):
             queries = self if has_position.all() else self.with_retrieved(has_position)
             return queries.evaluate_request(scores, request, n_threads)
         scores = self.scores(y_score)
-        (declared, functions), same = _same_for_all_scores(self, request)
+        (sums, functions), same = _same_for_all_scores(self, request)
         policy, weight = request.policy, same["weight"]
         values = np.empty((len(request.metrics), self.n_queries))  # NaN where a metric is undefined
-        if len(declared):
-            native.evaluate(self, scores, policy.ties, declared, values, n_threads)
+        if len(sums):
+            native.evaluate(self, scores, policy.ties, sums, values, n_threads)
         if functions:
             ranking = Ranking(self, scores, policy.ties, n_threads)
             for position, metric in functions:
@@ -414,8 +414,7 @@ def evaluate(
 class AuditedQueries(Queries):
     """Queries that may repeat a document, which an audit reports instead of raising an error."""
 
-    def refuse_repeated_documents(self, docid: AnyArray) -> None:
-        """Accept them."""
+    may_repeat_documents: ClassVar[bool] = True
 
 
 def queries_from(
@@ -445,8 +444,10 @@ with_data_options = with_options_of(LabelledQueries)  # for the functions that p
 
 
 @newest_cached
-def _same_for_all_scores(queries: LabelledQueries, request: Request) -> tuple[tuple[Any, Functions], dict[str, Any]]:
-    """Have each metric check the labels; return the families to compute, and fields that all evaluations share."""
+def _same_for_all_scores(
+    queries: LabelledQueries, request: Request
+) -> tuple[tuple[native.Sums, Functions], dict[str, Any]]:
+    """Have each metric check the labels; return the sums to compute, and fields that all evaluations share."""
     warns = request.policy.convention == "default" and queries.warns_of_labels
     has_units = type(request.metrics[0]).query_weight is not Metric.query_weight  # as all metrics of the request
     for metric in request.metrics:
@@ -462,7 +463,7 @@ def _same_for_all_scores(queries: LabelledQueries, request: Request) -> tuple[tu
         if warns:
             metric.warn_of_labels(queries)
     return (
-        families_for(queries, request.metrics),
+        declared_sums(queries, request.metrics),
         {
             "qid": queries.qid,
             "n_documents": queries.n_documents,

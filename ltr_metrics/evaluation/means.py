@@ -69,7 +69,7 @@ def standard_error(values: FloatArray, weight: FloatArray | None, cluster: IntAr
 
 
 def degrees_of_freedom(values: FloatArray, weight: FloatArray | None, cluster: IntArray | None = None) -> float:
-    """Return those of Student's t: `effective_number` - 1, at least 1; NaN for fewer than two units.
+    """Return those of Student's t: `effective_sample_size` - 1, at least 1; NaN for fewer than two units.
 
     The units are queries, or clusters if there are some.
     """
@@ -79,10 +79,10 @@ def degrees_of_freedom(values: FloatArray, weight: FloatArray | None, cluster: I
     units = np.ones(int(counts.sum())) if weight is None else scaled_weights(weight[counts])[0]
     if cluster is not None:
         units = _sums_by_cluster(units, cluster[counts])
-    return max(effective_number(units) - 1, 1.0) if len(units) > 1 else float("nan")
+    return max(effective_sample_size(units) - 1, 1.0) if len(units) > 1 else float("nan")
 
 
-def effective_number(weight: FloatArray) -> float:
+def effective_sample_size(weight: FloatArray) -> float:
     """Return the number of units of equal weight that are as informative, sum(w_i)^2 / sum(w_i^2).
 
     See Kish, Survey Sampling, 1965. One weight at least must be above 0.

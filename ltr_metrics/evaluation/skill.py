@@ -30,7 +30,7 @@ from ltr_metrics.evaluation.differences import SAME, difference_of
 from ltr_metrics.evaluation.means import mean, means
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.order import PairAccuracy
-from ltr_metrics.metrics.requests import Request, families_for, families_of
+from ltr_metrics.metrics.requests import Request, SumAtCutoffs, declared_sums, sums_and_functions
 
 CHANCE, IDEAL = "chance:", "ideal:"  # what precedes the names of metrics in tables of values per query
 NO_BEST_ORDER = "its best order is not known."
@@ -143,7 +143,7 @@ def scale_of(queries: LabelledQueries, request: Request) -> ScaleValues:
     chance, ideal = ends = np.empty((2, len(metrics), queries.n_queries))
     reasons: dict[int, str] = {}
     _write_ends_of_sums(queries, metrics, chance, ideal, reasons)
-    for position, metric in families_of(metrics)[1]:
+    for position, metric in sums_and_functions(metrics)[1]:
         try:
             chance[position], ideal[position] = _ends_of_function(queries, metric)
         except LtrError as error:
@@ -164,24 +164,24 @@ def _write_ends_of_sums(
 ) -> None:
     """Write both ends of the metrics that the compiled core adds up, or why they have none."""
     by_grade = []
-    for family, struct in zip(families_of(metrics)[0], families_for(queries, metrics)[0].families, strict=True):
-        metric = family.metrics[0]
-        declaration = metric.declaration(queries, tuple(family.cutoffs))
+    for sum_, struct in zip(sums_and_functions(metrics)[0], declared_sums(queries, metrics)[0].structs, strict=True):
+        metric = sum_.metrics[0]
+        declaration = metric.declaration(queries, tuple(sum_.cutoffs))
         merits, is_of_rows = merits_declared(metric, declaration), declaration.by_row is not None
         if merits is not None and not is_of_rows and (merits[2:] >= merits[1:-1]).all():
             by_grade.append(struct)
             continue
-        alone = native.array_of([struct])
+        alone = native.Sums([struct])
         native.evaluate(queries, np.zeros(queries.n_rows), "mean", alone, chance, n_threads=None)  # one tie of all
         if merits is not None:
             scores = merits if is_of_rows else merits[queries.grade_index]
             native.evaluate(queries, scores, "stable", alone, ideal, n_threads=None)
         elif declaration.kind == "gains":
-            ideal[family.positions] = best_sums(metric, declaration, queries)
+            ideal[sum_.positions] = best_sums(metric, declaration, queries)
         else:
-            reasons |= dict.fromkeys(family.positions, NO_BEST_ORDER)
+            reasons |= dict.fromkeys(sum_.positions, NO_BEST_ORDER)
     if by_grade:
-        native.evaluate(queries, None, "ideal", native.array_of(by_grade), ideal, n_threads=None, chance=chance)
+        native.evaluate(queries, None, "ideal", native.Sums(by_grade), ideal, n_threads=None, chance=chance)
 
 
 def _ends_of_function(queries: LabelledQueries, metric: Metric) -> tuple[FloatArray, FloatArray]:

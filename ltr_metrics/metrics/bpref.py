@@ -9,7 +9,7 @@ import numpy as np
 from ltr_metrics._ranks.ranking import Ranking
 from ltr_metrics._rows.checks import BoolArray, FloatArray, IntArray
 from ltr_metrics._rows.queries import LabelledQueries, has_flag
-from ltr_metrics.metrics.base import once_per_family
+from ltr_metrics.metrics.base import shared_by_cutoffs
 from ltr_metrics.metrics.relevance import BinaryMetric
 
 
@@ -69,7 +69,7 @@ class Bpref(BinaryMetric):
         share = 1 - lost / np.maximum(most, 1)[ranking.query]
         return np.asarray(ranking.sum_by_query(np.where(is_relevant, share, 0.0)) / n_relevant)
 
-    @once_per_family
+    @shared_by_cutoffs
     def _n_nonrelevant(self, queries: LabelledQueries) -> IntArray:
         """Return N, the number of judged documents of each query that are not relevant, ranked or not."""
         is_nonrelevant = has_flag(queries.grade_index, ~self.relevant(queries))

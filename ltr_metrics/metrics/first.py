@@ -61,7 +61,7 @@ class MRR(FirstRelevant):
         return 1 / np.arange(1.0, depth + 1)
 
     def divisor(self, queries: LabelledQueries, k: int | None) -> FloatArray:
-        return self.n_relevant(queries) * 0.0 + 1.0  # undefined where R = 0
+        return np.where(np.isnan(self.n_relevant(queries)), np.nan, 1.0)  # undefined where R = 0
 
 
 class Hit(FirstRelevant):

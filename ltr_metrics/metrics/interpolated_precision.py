@@ -93,7 +93,7 @@ class InterpolatedPrecision(BinaryMetric):
         n_relevant = self.n_relevant(ranking.queries)
         counts = np.maximum(self._counts(np.nan_to_num(n_relevant)[:, None]), 1)
         highest = highest_precisions(ranking, self.relevant(ranking.queries), counts)
-        return np.asarray(highest.sum(axis=1) / counts.shape[1] + n_relevant * 0.0)
+        return np.where(np.isnan(n_relevant), np.nan, highest.sum(axis=1) / counts.shape[1])
 
     def _counts(self, n_relevant: FloatArray) -> FloatArray:
         """Return the number of relevant documents that each level stands for, (queries x levels)."""
@@ -171,13 +171,13 @@ def highest_precisions(ranking: Ranking, is_relevant: BoolArray, counts: FloatAr
         counted = nth[of_relevant] >= count[query]
         np.maximum.at(highest[:, level], query[counted], precision[counted])
     # Tied documents are in ascending order of grade here, so these are the lowest values of all orders.
-    known: dict[Hashable, FloatArray] = {}  # short lists have equal ties
+    expected: dict[Hashable, FloatArray] = {}  # short lists have equal ties
     for query_, ties in _open_ties(ranking, relevant, nth).items():
         key = (*ties, counts[query_].tobytes(), highest[query_].tobytes())
-        if key not in known:
+        if key not in expected:
             _refuse_large(ranking, query_, ties)
-            known[key] = _expected(ties, counts[query_], highest[query_])
-        highest[query_] = known[key]
+            expected[key] = _expected(ties, counts[query_], highest[query_])
+        highest[query_] = expected[key]
     return highest
 
 

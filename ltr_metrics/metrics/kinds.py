@@ -9,7 +9,11 @@ cascade      P(the user stops here) x by_rank[rank], where by_grade   ERR, PFoun
              has P(the user stops at a document that is reached)
 ===========  =======================================================  ===========================
 
-What ties do to each of them is said by the three functions of these names in ``_ranks/core.cpp``.
+The core has a fourth kind, "precisions_by_hits", for ``MAP(denominator="hits")``: the sum of the
+precisions, divided by the number of relevant documents down to the cutoff. Under ties this number is
+random, so it cannot be a divisor. No class can declare this kind.
+
+The functions of these names in ``_ranks/core.cpp`` say how each kind treats ties.
 """
 
 from __future__ import annotations
@@ -24,7 +28,7 @@ from ltr_metrics.errors import LtrTypeError, LtrValueError
 
 Kind = Literal["gains", "precisions", "cascade"]
 MethodName = Literal[
-    "by_grade", "by_row", "by_rank", "scale", "divisor", "gains", "discounts", "relevant", "n_relevant"
+    "by_grade", "by_row", "by_rank", "by_query", "divisor", "gains", "discounts", "relevant", "n_relevant"
 ]  # fmt: skip
 MAY_BE_UNDEFINED = ("divisor", "n_relevant")  # NaN for a query on which the metric is undefined
 
@@ -74,14 +78,14 @@ def _shapes(name: MethodName, queries: LabelledQueries, depth: int | None) -> tu
         return "one value for each distinct grade, an array of shape", [(len(queries.grades),)]
     if name == "by_row":
         return "one value for each row, an array of shape", [(queries.n_rows,)]
-    if name in ("scale", "divisor", "n_relevant"):
+    if name in ("by_query", "divisor", "n_relevant"):
         return "one number, or one for each query, an array of shape", [(), (queries.n_queries,)]
     of_ranks = "for each rank, for each query and rank, or for each rank of each query, query after query"
     return f"one number, or one {of_ranks}", [(), (depth,), (queries.n_queries, depth), (queries.n_rows,)]
 
 
 def refuse_outside_domain(
-    kind: str, what: str, by_grade: FloatArray, by_rank: FloatArray, scale: FloatArray, queries: LabelledQueries
+    kind: str, what: str, by_grade: FloatArray, by_rank: FloatArray, by_query: FloatArray, queries: LabelledQueries
 ) -> None:
     """Raise an error if a kind of sum has no meaning for the values that a metric declares.
 
@@ -91,7 +95,7 @@ def refuse_outside_domain(
         ``KIND`` of the metric; "gains" have a meaning for all numbers.
     what : str
         The name of the metric's class.
-    by_grade, by_rank, scale : ndarray
+    by_grade, by_rank, by_query : ndarray
         The values.
     queries : LabelledQueries
         All queries.
@@ -115,13 +119,13 @@ def refuse_outside_domain(
             )
     if kind == "cascade":
         rule = "hold probabilities, from 0 to 1, for KIND='cascade'"
-        stop = by_grade if scale.ndim else by_grade * scale
-        require((stop >= 0) & ((stop <= 1) | bool(scale.ndim)), stop, rule)
-        highest = queries.highest(by_grade) * scale if scale.ndim else stop
-        if highest.max() > 1 or scale.min() < 0:
-            query = int(highest.argmax() if highest.max() > 1 else scale.argmin())
+        stop = by_grade if by_query.ndim else by_grade * by_query
+        require((stop >= 0) & ((stop <= 1) | bool(by_query.ndim)), stop, rule)
+        highest = queries.highest(by_grade) * by_query if by_query.ndim else stop
+        if highest.max() > 1 or by_query.min() < 0:
+            query = int(highest.argmax() if highest.max() > 1 else by_query.argmin())
             of_query = f"The highest of query {queries.qid[query]} is {highest[query]:g}."
-            raise LtrValueError(f"{what}.by_grade must {rule}, after scale. {of_query}")
+            raise LtrValueError(f"{what}.by_grade must {rule}, after by_query. {of_query}")
 
 
 def by_rank_of_queries(by_rank: AnyArray, queries: LabelledQueries, depth: int) -> tuple[FloatArray, AnyArray | None]:

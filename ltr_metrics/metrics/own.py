@@ -261,7 +261,7 @@ def _why_uncalled(cls: type[Metric], name: str) -> str | None:
         return cls.UNREAD[name]
     if not any(hasattr(base, name) for base in bases):
         return f"The values of {bases[0].__name__} do not depend on it. Subclass RankMetric, or override values."
-    kind = {"by_row": "gains", "scale": "cascade"}.get(name)
+    kind = {"by_row": "gains", "by_query": "cascade"}.get(name)
     if issubclass(cls, RankMetric) and kind not in (None, cls.KIND):
         return f"It is for KIND = {kind!r}, and KIND is {cls.KIND!r}."
     return None

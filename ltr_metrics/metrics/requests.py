@@ -80,7 +80,7 @@ class PolicyOptions:
         return Policy(ties, usual, self.convention.name, exceptions, _common_unit(metrics), as_one)
 
 
-class Family(NamedTuple):
+class SumAtCutoffs(NamedTuple):
     """Metrics that differ only in the cutoff, and their positions among all metrics."""
 
     metrics: list[RankMetric]
@@ -145,28 +145,28 @@ class Request:
             )
 
 
-def families_of(metrics: Iterable[Metric]) -> tuple[list[Family], Functions]:
-    """Return the families of metrics that the compiled core adds up, and the metrics that are functions of rankings."""
-    families: dict[object, Family] = {}
+def sums_and_functions(metrics: Iterable[Metric]) -> tuple[list[SumAtCutoffs], Functions]:
+    """Return the metrics that the compiled core adds up, together for all cutoffs, and those that are functions."""
+    sums: dict[object, SumAtCutoffs] = {}
     functions = []
     for position, one in enumerate(metrics):
         if not isinstance(one, RankMetric):
             functions.append((position, one))
             continue
-        family = families.setdefault(one.family, Family([], [], []))
-        family.metrics.append(one)
-        family.cutoffs.append(one.k)
-        family.positions.append(position)
-    return list(families.values()), functions
+        sum_ = sums.setdefault(one.without_cutoff, SumAtCutoffs([], [], []))
+        sum_.metrics.append(one)
+        sum_.cutoffs.append(one.k)
+        sum_.positions.append(position)
+    return list(sums.values()), functions
 
 
 @cached
-def families_for(queries: LabelledQueries, metrics: tuple[Metric, ...]) -> tuple[Any, Functions]:
-    """Return what families declare for these queries, as the core reads it, and the metrics that are functions."""
-    families, functions = families_of(metrics)
-    declarations = [one.metrics[0].declaration(queries, tuple(one.cutoffs)) for one in families]
-    structs = [declaration.struct(one.positions) for declaration, one in zip(declarations, families, strict=True)]
-    return native.array_of(structs), functions
+def declared_sums(queries: LabelledQueries, metrics: tuple[Metric, ...]) -> tuple[native.Sums, Functions]:
+    """Return what metrics declare for these queries, as the core reads it, and the metrics that are functions."""
+    sums, functions = sums_and_functions(metrics)
+    declarations = [one.metrics[0].declaration(queries, tuple(one.cutoffs)) for one in sums]
+    structs = [declaration.struct(one.positions) for declaration, one in zip(declarations, sums, strict=True)]
+    return native.Sums(structs), functions
 
 
 def resolve(

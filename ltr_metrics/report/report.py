@@ -425,11 +425,13 @@ def _curves(
     confidence: float,
     comparison: Comparison | None,
 ) -> list[MetricOverKDisplay]:
-    """Evaluate each family of metrics with a cutoff at every cutoff up to its deepest one."""
+    """Evaluate the metrics with a cutoff at every cutoff up to their deepest one."""
     deepest: dict[object, RankMetric] = {}
     for metric in request.metrics:
         if isinstance(metric, RankMetric) and (metric.k or 0) > 1:
-            deepest[metric.family] = max(deepest.get(metric.family, metric), metric, key=lambda one: one.k or 0)
+            deepest[metric.without_cutoff] = max(
+                deepest.get(metric.without_cutoff, metric), metric, key=lambda one: one.k or 0
+            )
     models, curves = list(scores), []
     if comparison is not None:  # yardsticks last, so that a model has the same colour among the differences
         models = [str(comparison.baseline), *comparison.candidates, *comparison.yardsticks]

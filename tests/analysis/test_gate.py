@@ -16,7 +16,13 @@ from scipy import stats
 import ltr_metrics as ltr
 from ltr_metrics.analysis import inference
 from ltr_metrics.analysis.gate import gate, read_rules
-from ltr_metrics.analysis.inference import Sample, bootstrap_means, effective_number, fewest_units, level_of_each
+from ltr_metrics.analysis.inference import (
+    Sample,
+    bootstrap_means,
+    effective_units_of_share,
+    fewest_units,
+    level_of_each,
+)
 from ltr_metrics.analysis.settings import INTERVALS
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.metrics.requests import Policy
@@ -176,7 +182,7 @@ def test_the_documented_figures_of_rare_losses() -> None:
     assert "72 queries without such a difference" in text
 
 
-def slow_effective_number(share: np.ndarray, weight: np.ndarray) -> float:
+def slow_effective_units_of_share(share: np.ndarray, weight: np.ndarray) -> float:
     """The number of queries divided by the design effect, with one more unit of the largest weight that is lost."""
     shares, weights = np.append(share, 1.0), np.append(weight, weight.max())
     q = np.average(shares, weights=weights)
@@ -195,13 +201,13 @@ def test_weights_and_clusters_make_the_number_of_queries_effective(n_lost: int) 
         unit = np.arange(200) if clusters is None else clusters
         w = np.bincount(unit, weights)
         share = np.bincount(unit, lost if weights is None else lost * weights) / w
-        value, n = np.average(share, weights=w), slow_effective_number(share, w)
+        value, n = np.average(share, weights=w), slow_effective_units_of_share(share, w)
         (check,) = gate(compared(differences, weight=weights, cluster=clusters), rule).checks
         assert check.value == pytest.approx(value, rel=1e-12)
         assert check.bound == pytest.approx(stats.beta.isf(0.025, value * n + 1, (1 - value) * n), rel=1e-9)
-    assert effective_number(lost, np.full(200, 0.3), 200) == pytest.approx(200, rel=1e-12)
+    assert effective_units_of_share(lost, np.full(200, 0.3), 200) == pytest.approx(200, rel=1e-12)
     alike = np.repeat(rng.permutation(lost)[:50], 4)  # whole clusters of four are lost or not
-    assert effective_number(alike[::4], np.full(50, 4.0), 200) == pytest.approx(50, rel=1e-12)
+    assert effective_units_of_share(alike[::4], np.full(50, 4.0), 200) == pytest.approx(50, rel=1e-12)
 
 
 def test_clusters_are_counted_and_not_their_queries() -> None:

@@ -51,8 +51,8 @@ class Formula:
             elif self.pieces["KIND"] == "precisions":
                 total += so_far / of_rank if value > 0 else 0.0
             else:
-                total += reach * value * self.scale() * of_rank
-                reach *= 1 - value * self.scale()
+                total += reach * value * self.by_query() * of_rank
+                reach *= 1 - value * self.by_query()
         return total / self.divisor() if self.divisor() else math.nan
 
 
@@ -70,7 +70,7 @@ DCG = SUM | {
     "by_rank": lambda f, i: f.discounts(i),
 }
 IDEAL_DCG = lambda f: math.fsum(f.by_grade(g) * f.by_rank(i) for i, g in enumerate(f.ideal()[: f.k], start=1))  # noqa: E731
-CASCADE: Pieces = {"KIND": "cascade", "scale": lambda f: 1.0}
+CASCADE: Pieces = {"KIND": "cascade", "by_query": lambda f: 1.0}
 FORMULAS: dict[type[ltr.Metric], Pieces] = {
     ltr.CG: SUM | {"by_grade": lambda f, g: g},
     ltr.DCG: DCG,
@@ -145,7 +145,7 @@ def overrides(by_grade: list[float], relevant: list[bool]) -> dict[str, tuple[An
             lambda f, i: max(0, 1 - (i - 1) / (f.k or 10)),
         ),
         "divisor": (lambda self, q, k: q.n_ranked + (self.k or 0.5), lambda f: f.n + (f.k or 0.5)),
-        "scale": (lambda self, q: 1 / (1 + q.n_ranked), lambda f: 1 / (1 + f.n)),
+        "by_query": (lambda self, q: 1 / (1 + q.n_ranked), lambda f: 1 / (1 + f.n)),
     }
 
 
@@ -306,7 +306,7 @@ GRADES = {"by_grade": lambda self, q: q.grades}
         ),
         (
             ltr.ERR,
-            {"by_grade": lambda self, q: q.grades / 4, "scale": lambda self, q: 2.0},
+            {"by_grade": lambda self, q: q.grades / 4, "by_query": lambda self, q: 2.0},
             r"by_grade must hold probabilities.* Got 1\.5 for grade 3",
         ),
         (ltr.Recall, {"by_grade": lambda self, q: q.grades * np.nan}, "by_grade must return finite numbers. Got nan"),
@@ -433,7 +433,7 @@ def test_a_subclass_of_an_estimate_from_clicks_is_its_own_family() -> None:
         assert queries.evaluate([1, 2, 3], metric)[metric] == factor * result["ips(dcg_lin@2)"]
 
 
-@pytest.mark.parametrize("name", ["values", "family", "cutoff", "slug", "mean_over", "scale", "check"])
+@pytest.mark.parametrize("name", ["values", "without_cutoff", "cutoff", "slug", "mean_over", "by_query", "check"])
 def test_a_parameter_with_the_name_of_a_part_of_every_metric_is_refused(name: str) -> None:
     fields: dict[str, Any] = {"NAME": "scaled", "__annotations__": {name: float}, name: 100.0, "__module__": "user"}
     cls = dataclass(frozen=True, kw_only=True)(type("Scaled", (ltr.RankMetric,), fields))
@@ -450,10 +450,10 @@ def test_a_parameter_may_have_any_other_name() -> None:
     assert list(result.values()) == [1.0, 1.0]
 
 
-# -- once per family -------------------------------------------------------------------------------
+# -- once for all cutoffs --------------------------------------------------------------------------
 
 
-def test_methods_are_called_as_methods_once_per_family() -> None:
+def test_methods_are_called_as_methods_once_for_all_cutoffs() -> None:
     calls: list[str] = []
 
     def by_grade(self: ltr.RankMetric, queries: ltr.Queries) -> np.ndarray:

@@ -122,10 +122,10 @@ class ClickMetric(RankMetric):
         return f"{self.estimator}({self.metric}{clip})"
 
     @cached_property
-    def family(self) -> tuple[Any, ...]:
-        """All parameters but the cutoff: metrics of equal families are computed together."""
+    def without_cutoff(self) -> tuple[Any, ...]:
+        """The class and all parameters but the cutoff: metrics that have these in common are computed together."""
         options = (self.estimator, self.clip, self.propensity, self.baseline, self.relative)
-        return (type(self), self.metric.family, *options)
+        return (type(self), self.metric.without_cutoff, *options)
 
     @property
     def needed_columns(self) -> tuple[str, ...]:

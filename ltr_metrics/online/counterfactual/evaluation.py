@@ -14,7 +14,7 @@ from ltr_metrics._rows.json_values import to_json
 from ltr_metrics._rows.words import EstimatorOfClicks, TiesOfClicks
 from ltr_metrics.errors import LtrTypeError, LtrValueError, warn
 from ltr_metrics.evaluation.evaluate import DataOptions, Queries, fingerprint_of, queries_from, with_data_options
-from ltr_metrics.evaluation.means import effective_number
+from ltr_metrics.evaluation.means import effective_sample_size
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.evaluation.tables import Record, Table, TableOrText
 from ltr_metrics.metrics.requests import Metrics, resolve
@@ -177,7 +177,7 @@ def diagnose(
 
     The two shares are ``share_clipped`` and ``share_unseen``.
     """
-    effective, shares = effective_number(weight), {}
+    effective, shares = effective_sample_size(weight), {}
     for name, values in sums.items():
         parts = values if query_weight is None else values * query_weight
         parts = np.abs(parts if cluster is None else np.bincount(cluster, weights=parts))
