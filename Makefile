@@ -118,9 +118,10 @@ docs: .venv/docs  ## build the documentation site in docs/_build/html; a warning
 linkcheck: .venv/docs  ## ask every external link of the documentation; needs the network
 	$(SPHINX) -b linkcheck -D plot_gallery=0 docs docs/_build/linkcheck
 
-lint: .venv/lint  ## ruff, mypy, and the checks of the workflows and of other YAML files
+lint: .venv/lint  ## ruff, clang-format, mypy, and the checks of the workflows and of other YAML files
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/clang-format --dry-run --Werror ltr_metrics/_ranks/*.[ch]pp
 	$(BIN)/mypy
 	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.dependabot .github/dependabot.yml
@@ -133,6 +134,7 @@ lint: .venv/lint  ## ruff, mypy, and the checks of the workflows and of other YA
 format: .venv/lint  ## let ruff format and mend what it can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+	$(BIN)/clang-format -i ltr_metrics/_ranks/*.[ch]pp
 
 weekly:  ## run what the landing check leaves out: all Pythons, slow tests, oldest versions, Spark, live systems, speed
 	.ci/run weekly
@@ -143,7 +145,7 @@ clean:  ## remove what the other commands made
 	rm -f $(addprefix ltr_metrics/_ranks/*,.so .dylib .dll)
 
 # What an editable install compiles; a change of it is compiled before it runs.
-CORE := hatch_build.py ltr_metrics/_ranks/core.cpp
+CORE := hatch_build.py $(wildcard ltr_metrics/_ranks/*.[ch]pp)
 
 .venv/demo: pyproject.toml $(CORE) | .venv/made
 	$(INSTALL) -e '.[lightgbm,sklearn,report]'

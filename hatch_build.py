@@ -1,4 +1,4 @@
-"""Compiles ltr_metrics/_ranks/core.cpp: into the wheel, or beside its source for an editable install.
+"""Compiles ltr_metrics/_ranks/core.cpp and its headers: into the wheel, or beside its source for an editable install.
 
 The C++ compiler of the machine does it, or the one that CXX names. On a machine without a compiler, pip installs the
 one in the package ziglang for the build; CXX=ziglang prefers it. If LTR_METRICS_TARGET is one of `TARGETS`, such as
@@ -89,8 +89,9 @@ def compile_all(folder: Path, target: str = "") -> list[Path]:
 def _compile(work: Path, library: str, level: str, target: str) -> None:
     """Compile and link one library, which needs the C library alone."""
     source, part = RANKS / "core.cpp", f"{library}.o"
+    checksum = zlib.crc32(b"".join(path.read_bytes() for path in sorted(RANKS.glob("*.[ch]pp"))))
     is_dll, is_dylib = library.endswith(".dll"), library.endswith(".dylib")
-    options = [*FLAGS, f"-DSOURCE_CRC={zlib.crc32(source.read_bytes())}"]
+    options = [*FLAGS, f"-DSOURCE_CRC={checksum}"]
     shared = ["-dynamiclib", "-Wl,-S", f"-Wl,-install_name,@rpath/{library}"] if is_dylib else ["-shared", "-s"]
     if not is_dll:
         options += ["-fPIC", "-pthread"]

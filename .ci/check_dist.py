@@ -25,13 +25,27 @@ REQUIRED = {  # files that are not modules, whose absence would be noticed late
     "ltr_metrics/report/page/page.js",
 }
 SUFFIXES = {".py", ".typed", ".j2", ".css", ".js"}  # data, caches and drafts have others
-COMPILED = {".cpp", ".so", ".dylib", ".dll"}  # the source stays in the sdist, and each wheel has its own libraries
+COMPILED = {
+    ".cpp",
+    ".hpp",
+    ".so",
+    ".dylib",
+    ".dll",
+}  # the source stays in the sdist, and each wheel has its own libraries
 LICENSES = {"LICENSE", "LICENSE.mingw-w64", "LICENSE.zig"}
 METADATA = {"METADATA", "RECORD", "WHEEL", "entry_points.txt"} | {f"licenses/{name}" for name in LICENSES}
 IN_SDIST = {"PKG-INFO", "README.md", "pyproject.toml", "conftest.py", "tests/conftest.py", "docs/design.md"} | LICENSES
-IN_SDIST |= {"hatch_build.py", "ltr_metrics/_ranks/core.cpp"}
+IN_SDIST |= {"hatch_build.py", "ltr_metrics/_ranks/core.cpp", "ltr_metrics/_ranks/sums.hpp"}
 
-FUNCTIONS = {"accumulate", "evaluate", "means", "processor_level", "rank", "source_crc"}  # as native.py calls them
+FUNCTIONS = {
+    "accumulate",
+    "evaluate",
+    "means",
+    "names",
+    "processor_level",
+    "rank",
+    "source_crc",
+}  # as native.py calls them
 KINDS = {  # of a library by the end of the wheel's tag: its suffix, its format and its machine
     "linux_x86_64": (".so", "ELF", "X86_64"),
     "linux_aarch64": (".so", "ELF", "AARCH64"),

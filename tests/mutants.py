@@ -24,28 +24,28 @@ MUTANTS = [  # tests, file, code, and the fault in its place
     ("metrics/test_metrics.py", "metrics/gains.py", "np.exp2(grades) - 1", "np.exp2(grades)"),
     ("metrics/test_metrics.py", "metrics/counts.py", "queries)) / 2", "queries)) / 3"),
     ("metrics/test_metrics.py", "metrics/shown.py", "np.minimum(queries.n_ranked, k)", "queries.n_ranked"),
-    ("metrics/test_metrics.py", "_ranks/core.cpp", "+ total * j * (part.hits - 1.0)", "+ total * (part.hits - 1.0)"),
-    ("metrics/test_metrics.py", "_ranks/core.cpp", "(sum + lost) / n;", "(sum + lost) / (n + 1.0);"),
-    ("metrics/test_exact.py", "_ranks/core.cpp", "const Doubles<LANES> others = at_least(0.0, run.n - double(h));", "const Doubles<LANES> others = at_least(0.0, run.n - (h - 1.0));"),
-    ("metrics/test_metrics.py", "_ranks/core.cpp", "(p * (1.0 - q) + q * (1.0 - p)) / 2", "(p * (1.0 - q) + q) / 2"),
-    ("metrics/test_exact.py", "_ranks/core.cpp", "reach = reach > NEGLIGIBLE", "reach = reach > 0.25"),
-    ("metrics/test_metrics.py", "_ranks/core.cpp", "new_F += F[h] * e[j - h] + E[h] * f[j - h]", "new_F += F[h] * e[j - h]"),
-    ("metrics/test_exact.py", "_ranks/core.cpp", "n_one / at_least(1.0, size - double(j))", "n_one / at_least(1.0, size)"),
-    ("metrics/test_metrics.py", "_ranks/core.cpp", "(h - 1.0, 0.0)", "(h - 0.0, 0.0)"),
-    ("metrics/test_metrics.py", "_ranks/core.cpp", "const double negated = 0.0 - score;", "const double negated = -score;"),
-    ("metrics/test_metrics.py", "_ranks/core.cpp", "is_sorted_again |= is_near ^ batch.is_tied[i];", ""),
-    ("metrics/test_exact.py", "_ranks/core.cpp", "(n - h) * t[h]", "(n - h - 1) * t[h]"),
-    ("evaluation/test_skill.py", "_ranks/core.cpp", "(1.0 + growth * double(i))", "(1.0 + growth * (i + 1.0))"),
-    ("evaluation/test_skill.py", "_ranks/core.cpp", "batch.size > double(i) ? first", "true ? first"),
-    ("evaluation/test_skill.py", "_ranks/core.cpp", "std::min(declared.cutoff[c], end_of_tie)", "end_of_tie"),
-    ("evaluation/test_threads.py", "_ranks/core.cpp", "t[j] = is_sure ? zero : t[j];", "t[j] = zero;"),
-    ("evaluation/test_options.py", "_ranks/core.cpp", "    n -= count[0];\n", ""),
-    ("metrics/test_exact.py", "_ranks/core.cpp", "complete(sum, lost), out", "sum, out"),
-    ("metrics/test_exact.py", "_ranks/core.cpp", "is_over && !(batch.has_ties && is_any(batch.is_tied[i - 1]))", "is_over"),
-    ("metrics/test_exact.py", "_ranks/core.cpp", "(left - rest) - leaving : T{}", "T{} : T{}"),
+    ("metrics/test_metrics.py", "_ranks/sums.hpp", "+ total * j * (part.hits - 1.0)", "+ total * (part.hits - 1.0)"),
+    ("metrics/test_metrics.py", "_ranks/sums.hpp", "(sum + lost) / n;", "(sum + lost) / (n + 1.0);"),
+    ("metrics/test_exact.py", "_ranks/ties.hpp", "const Doubles<LANES> others = at_least(0.0, run.n - double(h));", "const Doubles<LANES> others = at_least(0.0, run.n - (h - 1.0));"),
+    ("metrics/test_metrics.py", "_ranks/sums.hpp", "(p * (1.0 - q) + q * (1.0 - p)) / 2", "(p * (1.0 - q) + q) / 2"),
+    ("metrics/test_exact.py", "_ranks/sums.hpp", "reach = reach > NEGLIGIBLE", "reach = reach > 0.25"),
+    ("metrics/test_metrics.py", "_ranks/ties.hpp", "new_F += F[h] * e[j - h] + E[h] * f[j - h]", "new_F += F[h] * e[j - h]"),
+    ("metrics/test_exact.py", "_ranks/ties.hpp", "n_one / at_least(1.0, size - double(j))", "n_one / at_least(1.0, size)"),
+    ("metrics/test_metrics.py", "_ranks/sums.hpp", "(h - 1.0, 0.0)", "(h - 0.0, 0.0)"),
+    ("metrics/test_metrics.py", "_ranks/ranking.hpp", "const double negated = 0.0 - score;", "const double negated = -score;"),
+    ("metrics/test_metrics.py", "_ranks/ranking.hpp", "is_sorted_again |= is_near ^ batch.is_tied[i];", ""),
+    ("metrics/test_exact.py", "_ranks/ties.hpp", "(n - h) * t[h]", "(n - h - 1) * t[h]"),
+    ("evaluation/test_skill.py", "_ranks/sums.hpp", "(1.0 + growth * double(i))", "(1.0 + growth * (i + 1.0))"),
+    ("evaluation/test_skill.py", "_ranks/sums.hpp", "batch.size > double(i) ? first", "true ? first"),
+    ("evaluation/test_skill.py", "_ranks/sums.hpp", "std::min(declared.cutoff[c], end_of_tie)", "end_of_tie"),
+    ("evaluation/test_threads.py", "_ranks/ties.hpp", "t[j] = is_sure ? zero : t[j];", "t[j] = zero;"),
+    ("evaluation/test_options.py", "_ranks/ranking.hpp", "    n -= count[0];\n", ""),
+    ("metrics/test_exact.py", "_ranks/sums.hpp", "complete(sum, lost), out", "sum, out"),
+    ("metrics/test_exact.py", "_ranks/sums.hpp", "is_over && !(batch.has_ties && is_any(batch.is_tied[i - 1]))", "is_over"),
+    ("metrics/test_exact.py", "_ranks/lanes.hpp", "(left - rest) - leaving : T{}", "T{} : T{}"),
     ("metrics/test_exact.py", "evaluation/means.py", "centred - _sum(share * centred)", "centred"),
-    ("metrics/test_ranking.py", "_ranks/core.cpp", "if (count[digit(key[0])] == n) continue;", "if (count[digit(key[0])] > 1) continue;"),
-    ("evaluation/test_threads.py", "_ranks/core.cpp", "n_done++, take()", "take()"),
+    ("metrics/test_ranking.py", "_ranks/ranking.hpp", "if (count[digit(key[0])] == n) continue;", "if (count[digit(key[0])] > 1) continue;"),
+    ("evaluation/test_threads.py", "_ranks/threads.hpp", "n_done++, take()", "take()"),
     ("metrics/test_metrics.py", "metrics/bpref.py", "np.minimum(", "np.maximum("),
     ("metrics/test_names.py", "metrics/base.py", 'changed.pop("k", None)', "pass"),
     ("metrics/test_own_classes.py", "metrics/base.py", "if not self.has_own_class:  # which", "if True:  # which"),
@@ -123,7 +123,9 @@ def survives(folder: Path, mutant: tuple[str, str, str, str]) -> bool:
     text = path.read_text(encoding="utf-8")
     if text.count(code) != 1:
         sys.exit(f"{name} must have {code!r} once, and has it {text.count(code)} times. Change the list.")
-    compiled = {library: library.read_bytes() for library in path.parent.glob("core*") if path.suffix == ".cpp"}
+    compiled = {
+        library: library.read_bytes() for library in path.parent.glob("core*") if path.suffix in (".cpp", ".hpp")
+    }
     path.write_text(text.replace(code, fault), encoding="utf-8")
     if compiled:
         compile_core(folder)

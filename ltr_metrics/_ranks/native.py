@@ -20,8 +20,7 @@ from ltr_metrics._rows.words import TiePolicy
 from ltr_metrics.errors import Argument, LtrValueError
 
 KindOfCore = Literal["gains", "precisions", "cascade", "precisions_by_hits"]
-KINDS: tuple[KindOfCore, ...] = get_args(KindOfCore)  # in the order of core.cpp, as the policies are
-POLICIES = ("stable", "worst", "best", "docid", "mean", "ideal", "ideal_of_all")  # the last two are one for the core
+KINDS: tuple[KindOfCore, ...] = get_args(KindOfCore)
 WithoutScores = Literal["ideal", "ideal_of_all"]  # by descending grade: the documents that have a rank, or all of them
 WHOLE_LIST = 2**62  # a cutoff below every list
 QUERIES_IN_A_WINDOW = 256  # at most, whose values of some metrics fit into a core's own cache; a thread takes a window
@@ -30,29 +29,6 @@ ROWS_WORTH_A_THREAD = 50_000  # with fewer rows, starting threads and waiting fo
 VALUES_LIKE_A_ROW = 8  # as many cost in a mean what a row costs in an evaluation
 SUCCESS, NOT_ENOUGH_MEMORY = -1, -2
 _NOTHING = ctypes.c_char * 0
-
-
-class _Struct(ctypes.Structure):
-    """A struct of core.cpp, whose fields are numbers and pointers of 64 bits. It keeps its arrays alive."""
-
-    def __init__(self, **fields: Any) -> None:
-        self.arrays = {name: value for name, value in fields.items() if not isinstance(value, int)}
-        super().__init__(**fields | dict(zip(self.arrays, _addresses(*self.arrays.values()), strict=True)))
-
-
-class _Documents(_Struct):
-    _fields_ = [
-        (name, ctypes.c_int64)
-        for name in ("n_queries", "start", "rows", "grade", "docid", "n_grades", "order", "window", "score", "ties")
-    ]
-
-
-class DeclarationStruct(_Struct):
-    _fields_ = [
-        (name, ctypes.c_int64)
-        for name in ("kind", "n_cutoffs", "cutoff", "out_row", "by_grade", "by_row", "by_rank", "by_rank_start",
-                     "by_query", "divisor", "effective_depth")
-    ]  # fmt: skip
 
 
 def _addresses(*arrays: Any) -> list[int]:
@@ -72,16 +48,16 @@ def _load() -> ctypes.CDLL:
     """Load the library that is built for the newest kind of processor that this one is; all have the same digits."""
     folder = Path(__file__).parent
     suffix = {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
-    source = folder / "core.cpp"  # only a checkout has it
-    remedy = f'Compile it: pip install -e "{folder.parents[1]}"' if source.exists() else "Install it again."
+    sources = sorted(folder.glob("*.[ch]pp"))  # only a checkout has them
+    remedy = f'Compile it: pip install -e "{folder.parents[1]}"' if sources else "Install it again."
     try:
         library = ctypes.CDLL(str(folder / f"core{suffix}"))
         fastest = folder / f"core-v{library.processor_level()}{suffix}"
         library = ctypes.CDLL(str(fastest)) if fastest.exists() else library
     except OSError as error:
         raise ImportError(f"The compiled core of ltr_metrics cannot be loaded: {error}. {remedy}") from None
-    if source.exists() and zlib.crc32(source.read_bytes()) != library.source_crc() % 2**32:
-        raise ImportError(f"{source} has changed since it was compiled. {remedy}")
+    if sources and zlib.crc32(b"".join(path.read_bytes() for path in sources)) != library.source_crc() % 2**32:
+        raise ImportError(f"{folder / 'core.cpp'} or a header has changed since it was compiled. {remedy}")
     return library
 
 
@@ -95,16 +71,60 @@ _core.accumulate.argtypes, _core.accumulate.restype = [_POINTER, _POINTER, _NUMB
 _core.evaluate.restype = _core.rank.restype = _core.means.restype = _NUMBER
 
 
+# -- the interface, which interface.hpp declares ----------------------------------------------------------------------
+
+
+class _Name(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_char_p), ("number", _NUMBER)]
+
+
+_core.names.argtypes, _core.names.restype = [_NUMBER], ctypes.POINTER(_Name)
+
+
+def _names(of: int) -> dict[str, int]:
+    """Return the fields of a struct with their offsets, or the values of an enum with their numbers."""
+    names: dict[str, int] = {}
+    for one in _core.names(of):
+        if one.name is None:
+            break
+        names[one.name.decode()] = one.number
+    return names
+
+
+class Struct(ctypes.Structure):
+    """A struct of the core, whose fields are numbers and pointers of 64 bits. It keeps its arrays alive."""
+
+    def __init__(self, **fields: Any) -> None:
+        if unknown := fields.keys() - {field[0] for field in self._fields_}:
+            raise TypeError(f"{type(self).__name__} has no field {unknown.pop()!r}.")
+        self.arrays = {name: value for name, value in fields.items() if not isinstance(value, int)}
+        super().__init__(**fields | dict(zip(self.arrays, _addresses(*self.arrays.values()), strict=True)))
+
+
+def _struct(name: str, of: int) -> type[Struct]:
+    """Return the class of a struct as the core declares it."""
+    offsets = _names(of)
+    if list(offsets.values()) != [8 * i for i in range(len(offsets))]:
+        raise ImportError(f"The fields of {name} are not numbers and pointers of 64 bits: {offsets}.")
+    return type(name, (Struct,), {"_fields_": [(field, _NUMBER) for field in offsets]})
+
+
+_Documents, _Declaration = _struct("Documents", 0), _struct("Declaration", 1)
+_TIES = _names(2)
+_TIES["ideal_of_all"] = _TIES["ideal"]  # of other documents
+_KIND = {kind: _names(3)[kind] for kind in KINDS}
+
+
 # -- arrays of the queries, made once ---------------------------------------------------------------------------------
 
 
-def _documents(queries: LabelledQueries, ties: TiePolicy | WithoutScores) -> _Documents:
+def _documents(queries: LabelledQueries, ties: TiePolicy | WithoutScores) -> Struct:
     """Return the documents that have a rank, or all of them, without their scores."""
     return _new_documents(queries, ties == "ideal_of_all" and queries.retrieved is not None, ties == "docid")
 
 
 @cached
-def _new_documents(queries: LabelledQueries, has_all: bool, has_ids: bool) -> _Documents:
+def _new_documents(queries: LabelledQueries, has_all: bool, has_ids: bool) -> Struct:
     if has_ids and queries.docid is None:
         raise LtrValueError(
             Argument("ties", "docid"),
@@ -143,15 +163,15 @@ class Declaration(NamedTuple):
     by_rank_start: IntArray | None = None  # where each query's values are in it; None if all queries share them
     by_query: FloatArray | None = None  # a factor of by_grade for each query
 
-    def struct(self, positions: Sequence[int]) -> DeclarationStruct:
-        """Return the struct of core.cpp; the positions are those of the values among all values."""
+    def struct(self, positions: Sequence[int]) -> Struct:
+        """Return the struct of the core; the positions are those of the values among all values."""
         cutoffs = np.array([WHOLE_LIST if k is None else k for k in self.cutoffs], dtype=np.int64)
         is_ascending = (cutoffs[1:] >= cutoffs[:-1]).all()
         ascending: Any = slice(None) if is_ascending else np.argsort(cutoffs, kind="stable")  # a slice copies nothing
         size = np.abs(self.by_rank)
         is_counted = size >= 2.0**-60 * size.max()  # further down, no digit changes
-        return DeclarationStruct(
-            kind=KINDS.index(self.kind),
+        return _Declaration(
+            kind=_KIND[self.kind],
             n_cutoffs=len(cutoffs),
             cutoff=cutoffs[ascending],
             out_row=np.array(positions, dtype=np.int64)[ascending],
@@ -170,9 +190,9 @@ class Declaration(NamedTuple):
 class Sums:
     """The sums that the core adds up in one call, as its array of structs; `structs` keeps their arrays alive."""
 
-    def __init__(self, structs: Sequence[DeclarationStruct]) -> None:
+    def __init__(self, structs: Sequence[Struct]) -> None:
         self.structs = structs
-        self.array = (DeclarationStruct * len(structs))(*structs)
+        self.array = (_Declaration * len(structs))(*structs)
 
     def __len__(self) -> int:
         return len(self.structs)
@@ -194,7 +214,7 @@ def evaluate(
     scores = None if scores is None else np.ascontiguousarray(scores, dtype=np.float64)
     score, out, random = _addresses(scores, values, chance)
     failure = _core.evaluate(
-        ctypes.addressof(_documents(queries, ties)), POLICIES.index(ties), score, sums_.array, len(sums_), out, random,
+        ctypes.addressof(_documents(queries, ties)), _TIES[ties], score, sums_.array, len(sums_), out, random,
         n_threads_for(queries.n_rows, n_threads),
     )  # fmt: skip
     if failure != SUCCESS:
@@ -368,7 +388,7 @@ def rank(queries: LabelledQueries, scores: AnyArray, ties: TiePolicy, n_threads:
     ranked = RankedDocuments(np.empty(n, np.int64), np.empty(n, np.int32), np.zeros(n, np.bool_))
     scores = np.ascontiguousarray(scores, dtype=np.float64)
     failure = _core.rank(
-        ctypes.addressof(documents), POLICIES.index(ties), *_addresses(scores, *ranked),
+        ctypes.addressof(documents), _TIES[ties], *_addresses(scores, *ranked),
         n_threads_for(queries.n_rows, n_threads),
     )  # fmt: skip
     if failure != SUCCESS:
@@ -380,6 +400,6 @@ def ideal_grades(queries: LabelledQueries) -> AnyArray:
     """Return the grade indices of all documents by descending grade, query after query; 0 is one that was dropped."""
     documents, grades = _documents(queries, "ideal_of_all"), np.empty(queries.n_rows, np.int32)
     out = _addresses(None, None, grades, None)  # without scores, and neither rows nor ties
-    if _core.rank(ctypes.addressof(documents), POLICIES.index("ideal"), *out, 1) != SUCCESS:
+    if _core.rank(ctypes.addressof(documents), _TIES["ideal"], *out, 1) != SUCCESS:
         raise MemoryError
     return grades

@@ -13,7 +13,7 @@ The core has a fourth kind, "precisions_by_hits", for ``MAP(denominator="hits")`
 precisions, divided by the number of relevant documents down to the cutoff. Under ties this number is
 random, so it cannot be a divisor. No class can declare this kind.
 
-The functions of these names in ``_ranks/core.cpp`` say how each kind treats ties.
+The functions of these names in ``_ranks/sums.hpp`` say how each kind treats ties.
 """
 
 from __future__ import annotations

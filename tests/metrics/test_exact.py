@@ -122,7 +122,7 @@ def test_exact_values_are_those_of_enumeration(entry: Entry, d: Data) -> None:
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("entry", [*TABLE, *HARD], ids=str)
 def test_no_digit_is_lost(entry: Entry, shape: str) -> None:
-    for n in (1, 2, 9, 40, 1_000):  # the last has no other query beside it, see core.cpp
+    for n in (1, 2, 9, 40, 1_000):  # the last has no other query beside it, see lanes.hpp
         if entry.reference == "iprec" and n > 40 and shape != "distinct":
             n = 60  # whose orders can be counted
         cutoffs = sorted({k for k in (1, 3, n // 3, n - 1, n + 2) if k})
