@@ -255,7 +255,7 @@ def evaluate(
         Other numbers of the documents, for ``mean_of(name)`` and ``sum_of(name)``. Here
         ``sum_of(revenue)`` adds up the revenue of clicked documents.
     n_threads : int, optional
-        Maximum number of threads.
+        Maximum number of threads, as for `ltr_metrics.evaluate`.
     **data
         ``qid`` or ``group``, which name the impressions (not search queries, which users may
         repeat), and the other options of
