@@ -22,6 +22,12 @@ MINUTES = 5  # that the tests of a mutant may take
 MUTANTS = [  # tests, file, code, and the fault in its place
     ("metrics/test_metrics.py", "metrics/dcg.py", "queries.n_ranked < np.array", "queries.n_ranked <= np.array"),
     ("metrics/test_metrics.py", "metrics/gains.py", "np.exp2(grades) - 1", "np.exp2(grades)"),
+    ("metrics/test_conventions.py", "metrics/requests.py", " and not isinstance(value, str) else value", " else value"),
+    ("metrics/test_conventions.py", "metrics/requests.py", "self.no_relevant is None and metric.NAME in", "metric.NAME in"),
+    ("metrics/test_conventions.py", "metrics/requests.py", "metric.NAME in self.convention.weighs_undefined_as_one", "False"),
+    ("metrics/test_own_classes.py", "metrics/base.py", "key = (method, self.without_cutoff,", "key = (method, type(self),"),
+    ("metrics/test_own_classes.py", "metrics/base.py", "            values.setflags(write=False)\n", ""),
+    ("metrics/test_interface.py", "_ranks/interface.hpp", "{#field, offsetof(type, field)}", "{#field, offsetof(type, field) + 8}"),
     ("metrics/test_metrics.py", "metrics/counts.py", "queries)) / 2", "queries)) / 3"),
     ("metrics/test_metrics.py", "metrics/shown.py", "np.minimum(queries.n_ranked, k)", "queries.n_ranked"),
     ("metrics/test_metrics.py", "_ranks/sums.hpp", "+ total * j * (part.hits - 1.0)", "+ total * (part.hits - 1.0)"),

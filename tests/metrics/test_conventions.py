@@ -53,6 +53,7 @@ def test_requests_of_other_metrics_keep_what_is_special_of_each() -> None:
     request = resolve("ndcg@10", convention="xgboost")
     other = dataclasses.replace(request, metrics=(ltr.NDCG(k=3), ltr.MAP(k=3)))
     assert other.policy.weighs_undefined_as_one == ("ndcg_exp@3",)
+    assert resolve("ndcg@10", convention="xgboost", no_relevant=1).policy.weighs_undefined_as_one == ()
 
 
 def test_map_is_uncut_in_letors_script() -> None:
