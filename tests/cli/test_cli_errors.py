@@ -150,7 +150,7 @@ BAD = [
     ("evaluate --qrels qrels", "--qrels FILE and --run NAME=FILE"),
     (f"evaluate {CSV} {TREC.replace('a=', 'x=')}", "without DATA, and without other models"),
     (f"evaluate {TREC} --segment n_documents", "--segment n_documents does not go with --run"),
-    # explain and curve
+    # explain
     ("explain data.csv --scores x=flat -m ndcg --from lightgbm --to trec_eval", "x: .*needs document ids.* --docid"),
     (f"explain {CSV} -m ndcg --from lightgbm", "Give --from and --to, or --value"),
     (f"explain {CSV} -m ndcg --from lightgbm --value 0.4", "--from does not go with --value"),

@@ -213,7 +213,7 @@ def test_a_model_of_a_host_that_counts_the_features_of_letor_from_0(of_letor: Pa
     assert values[0] > 0.9 > values[1]
 
 
-@pytest.mark.parametrize("command", ["evaluate", "evaluate --sorted", "curve", "report"])
+@pytest.mark.parametrize("command", ["evaluate", "evaluate --sorted", "report"])
 def test_the_command_names_zero_based_first(
     of_letor: Path, command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -151,6 +151,17 @@ def test_drawings_are_to_scale(report: Report, page: Page) -> None:
     np.testing.assert_allclose(drawn * np.ptp(values) / np.ptp(drawn), values, atol=0.002)
 
 
+def test_the_strip_has_every_query_from_the_largest_gain_to_the_largest_loss(report: Report, page: Page) -> None:
+    comparison = report.comparison
+    assert comparison is not None
+    paths = [a["d"] for _, a in page.elements if a.get("class") in ("gain", "loss")][:2]  # the first metric and model
+    heights = [float(y) for path in paths for y in re.findall(r"V([\d.]+)H", path)]
+    difference = comparison.differences(METRICS[0], comparison.models[0])
+    expected = np.sort(difference[~np.isnan(difference) & (difference != 0)])[::-1]
+    drawn = 50 - np.array(heights)
+    np.testing.assert_allclose(drawn * np.abs(expected).max() / np.abs(drawn).max(), expected, atol=0.002)
+
+
 def test_each_model_has_its_verdict(report: Report, page: Page) -> None:
     comparison = report.comparison
     assert comparison is not None

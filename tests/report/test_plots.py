@@ -145,9 +145,6 @@ def test_differences_over_k_are_those_of_the_comparison() -> None:
     assert display.curves["new"].high.tolist() == [row.ci_high for row in rows]
 
 
-# Differences of the single queries
-
-
 # Forests
 
 

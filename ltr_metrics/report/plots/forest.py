@@ -5,13 +5,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from ltr_metrics._rows.words import IntervalMethod
 from ltr_metrics.analysis.alignment import name_in
-from ltr_metrics.analysis.comparison import Comparison, Difference, shown_row
+from ltr_metrics.analysis.comparison import Comparison, shown_row
 from ltr_metrics.analysis.settings import INTERVALS
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.evaluation.means import counting, mean_interval
@@ -25,7 +25,6 @@ POINT = 0.18  # inches between the points of one row
 LINE = 0.19  # inches per line of text
 GAP = 0.16  # inches between rows
 MARGIN = 1.0  # inches above and below the rows
-NO_SEGMENTS = "There are no segments to draw. Evaluate or compare with by=."
 
 
 class Point(NamedTuple):
@@ -53,20 +52,15 @@ class Row:
     n_queries: tuple[int, int]
     points: dict[str, Point]
 
-    @classmethod
-    def of(cls, label: str, points: dict[str, Point], counts: Iterable[int]) -> Row:
-        """Return the row of points over some numbers of queries."""
-        counts = list(counts)
-        return cls(label, (min(counts), max(counts)), points)
-
 
 @dataclass(eq=False, kw_only=True)
 class ForestDisplay(Display):
     """Points with intervals, one row below the other."""
 
+    SHOWS_DIFFERENCES: ClassVar[bool] = False  # with a line at zero
+
     rows: list[Row]
     confidence: float
-    baseline: str | None = None
     weighted: bool = False
 
     @property
@@ -75,21 +69,8 @@ class ForestDisplay(Display):
         return style.WIDTH, MARGIN + legend + len(self.rows) * self._row_height
 
     def _kind(self) -> str:
-        what = "differences" if self._has_zero else self._label().split(",")[0]
+        what = "differences" if self.SHOWS_DIFFERENCES else self._label()
         return f"{what} of {', '.join(sorted(row.label for row in self.rows))}"
-
-    def _draw(self, ax: Any, series: style.Series, line_kw: dict[str, Any]) -> None:
-        if not series.n_earlier:
-            ax.ltr_rows, ax.ltr_n_first = [row.label for row in self.rows], len(self._series())
-            self._label_rows(ax)
-            # Aligned right, so that it can extend below the row labels.
-            ax.set_xlabel(self._label(), loc="right", **style.NO_TEX)
-        self._draw_points(ax, series, line_kw)
-
-    @property
-    def _has_zero(self) -> bool:
-        """Whether the values are differences."""
-        return self.baseline is not None
 
     @abstractmethod
     def _label(self) -> str:
@@ -100,16 +81,20 @@ class ForestDisplay(Display):
         """The description of the values and of their intervals."""
         return f"{'weighted ' if self.weighted else ''}mean over queries"
 
-    def _draw_points(self, ax: Any, series: style.Series, line_kw: dict[str, Any]) -> None:
+    def _draw(self, ax: Any, series: style.Series, line_kw: dict[str, Any]) -> None:
         """Draw the rows from the top down, those of later figures below, and of differences a line at zero."""
         from matplotlib.ticker import MaxNLocator
 
-        has_zero = self._has_zero
+        if not series.n_earlier:
+            ax.ltr_rows, ax.ltr_n_first = [row.label for row in self.rows], len(self._series())
+            self._label_rows(ax)
+            # Aligned right, so that it can extend below the row labels.
+            ax.set_xlabel(self._label(), loc="right", **style.NO_TEX)
         spread = POINT / self._row_height  # between the points of a row, in units of the row height
         rows = sorted(self.rows, key=lambda row: ax.ltr_rows.index(row.label))  # as those of the first figure
         self.points_, self.intervals_ = {}, {}
         for i, name in enumerate(self._series()):
-            look = series.look(i + has_zero, line_kw)
+            look = series.look(i + self.SHOWS_DIFFERENCES, line_kw)
             y = np.arange(len(rows)) + (series.n_earlier + i - (ax.ltr_n_first - 1) / 2) * spread
             value, low, high = np.array([row.points.get(name, Point(np.nan, np.nan, np.nan)) for row in rows]).T
             has_interval = ~np.isnan(value + low + high)
@@ -118,7 +103,7 @@ class ForestDisplay(Display):
             )
             marks = {"color": look.color, "marker": look.marker, "linestyle": "none", "markersize": 5.5} | line_kw
             self.points_[name] = series.add(ax.plot(value, y, **marks)[0], name)
-        if has_zero:
+        if self.SHOWS_DIFFERENCES:
             ax.axvline(0, color=style.text_color(ax), linewidth=0.9, zorder=1)
             ax.update_datalim([(0, 0)], updatey=False)  # so that zero is not at the edge
             ax.autoscale_view(scaley=False)
@@ -145,26 +130,6 @@ class ForestDisplay(Display):
     def _row_height(self) -> float:
         n_lines = max(label.count("\n") + 2 for label in self._row_labels())
         return GAP + max(LINE * n_lines, POINT * len(self._series()))
-
-
-def _differences(label: str, rows: Iterable[Difference], names: Iterable[str] | None = None) -> Row:
-    """Return the row of some differences, by model or by other names."""
-    rows = list(rows)
-    points = [Point(row.difference, row.ci_low, row.ci_high) for row in rows]
-    return Row.of(
-        label, dict(zip(names or [row.model for row in rows], points, strict=True)), [r.n_queries for r in rows]
-    )
-
-
-def _means(label: str, results: Mapping[str, Evaluation], name: str, confidence: float) -> Row:
-    """Return the row of a metric's means by model, with their intervals within the range of the metric."""
-    points, counts = {}, []
-    for model, result in results.items():
-        values = result.per_query[name]
-        mean, *ends = mean_interval(values, result.weight, confidence, result.cluster)
-        points[model] = Point(mean, *within(ends, range_of(name, values)).tolist())
-        counts.append(int(counting(values, result.weight).sum()))
-    return Row.of(label, points, counts)
 
 
 @dataclass(eq=False, kw_only=True)
@@ -201,7 +166,6 @@ class ComparisonDisplay(ForestDisplay):
     See Also
     --------
     ltr_metrics.compare : Make the comparison.
-    DifferencesDisplay : The queries of one metric.
 
     Examples
     --------
@@ -215,7 +179,10 @@ class ComparisonDisplay(ForestDisplay):
     >>> display.plot().figure_.savefig("comparison.svg")  # doctest: +SKIP
     """
 
+    SHOWS_DIFFERENCES: ClassVar[bool] = True
+
     interval: IntervalMethod
+    baseline: str | None = None
 
     @classmethod
     def from_comparison(
@@ -248,15 +215,14 @@ class ComparisonDisplay(ForestDisplay):
         for metric in chosen:
             name = name_in(comparison.first, metric)
             results = [row for row in comparison.rows if row.metric == name]
-            pairs = [row.model if comparison.baseline else f"{row.model} - {row.baseline}" for row in results]
-            rows.append(_differences(name, [shown_row(comparison, row) for row in results], pairs))
+            points, counts = {}, [row.n_queries for row in results]
+            for row in (shown_row(comparison, row) for row in results):
+                pair = row.model if comparison.baseline else f"{row.model} - {row.baseline}"
+                points[pair] = Point(row.difference, row.ci_low, row.ci_high)
+            rows.append(Row(name, (min(counts), max(counts)), points))
         if not rows:
             raise LtrValueError("There is no metric to draw. Name metrics of the comparison, or pass None for all.")
         return cls(rows=rows, interval=comparison.settings.interval, **of_comparison(comparison))
-
-    @property
-    def _has_zero(self) -> bool:
-        return True
 
     def _label(self) -> str:
         interval = f"{100 * self.confidence:g}% interval\n({INTERVALS[self.interval]})"
@@ -276,8 +242,6 @@ class MeansDisplay(ForestDisplay):
         One per metric: ``label``, ``n_queries`` and ``points`` by model.
     confidence : float
         Confidence level of the intervals, by Student's t over queries or clusters.
-    baseline : None
-        Means have no baseline.
     weighted : bool, default False
         Whether the means are weighted.
 
@@ -324,8 +288,19 @@ class MeansDisplay(ForestDisplay):
         """
         results = {"": result} if isinstance(result, Evaluation) else dict(result)
         first = next(iter(results.values()))
-        rows = [_means(metric, results, metric, confidence) for metric in first]
+        rows = [_row_of_means(metric, results, confidence) for metric in first]
         return cls(rows=rows, confidence=confidence, weighted=first.weight is not None)
 
     def _label(self) -> str:
         return f"{self._mean} with {100 * self.confidence:g}% interval"
+
+
+def _row_of_means(name: str, results: Mapping[str, Evaluation], confidence: float) -> Row:
+    """Return the row of a metric's means by model, with their intervals within the range of the metric."""
+    points, counts = {}, []
+    for model, result in results.items():
+        values = result.per_query[name]
+        mean, *ends = mean_interval(values, result.weight, confidence, result.cluster)
+        points[model] = Point(mean, *within(ends, range_of(name, values)).tolist())
+        counts.append(int(counting(values, result.weight).sum()))
+    return Row(name, (min(counts), max(counts)), points)

@@ -29,7 +29,6 @@ RANDOM = "random order"
 PLATEAU_HEIGHT = 0.035  # height of one data set's plateau, as a share of the axes
 UNEVEN_RATIO = 5  # the axis is logarithmic if the largest gap between cutoffs exceeds the smallest by this factor
 EXPLAINED = ("95% interval", "best: 100", "plateau")  # of about this length, in a legend
-RESOLUTION = 150  # dots per inch of a bitmap
 
 
 class Curve(NamedTuple):
