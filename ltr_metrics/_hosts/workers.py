@@ -6,7 +6,6 @@ because the others would wait for it. How the workers reach each other is up to 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
@@ -15,12 +14,12 @@ from zlib import crc32
 import numpy as np
 
 from ltr_metrics._hosts.host_metrics import Plan
+from ltr_metrics._ranks import native
 from ltr_metrics._rows.checks import AnyArray, BoolArray, FloatArray
 from ltr_metrics.errors import LtrError, LtrValueError, naming
 from ltr_metrics.evaluation.evaluate import Queries
-from ltr_metrics.evaluation.means import refuse_undefined_means
+from ltr_metrics.evaluation.means import means_of_parts, refuse_undefined_means
 from ltr_metrics.evaluation.parts import check_labels
-from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.logs.training_log import PerQueryLog
 from ltr_metrics.metrics.requests import Request
 
@@ -76,7 +75,10 @@ def mean_over_workers(
     except Exception as caught:  # of any kind: the other workers wait
         error = caught
     order = crc32(",".join(names).encode())
-    numbers = [error is not None, part.is_new, order, *_sums(result, len(names))]
+    n_queries, sums = 0 if result is None else result.n_queries, np.zeros((len(names), 4))
+    if result is not None:
+        sums = native.sums_of_means(np.array(list(result.per_query.values())), result.weight)
+    numbers = [error is not None, part.is_new, order, n_queries, *sums.ravel()]
     messages = _gather(workers, np.array(numbers, dtype=np.float64))
     _raise_on_all(workers, messages[:, 0] > 0, error)
     if np.ptp(messages[:, 2]):
@@ -84,11 +86,10 @@ def mean_over_workers(
         raise LtrValueError(f"All workers must evaluate the same metrics in the same order. Here: {here}.")
     if messages[:, 1].any():
         _check_all_queries(workers, part, plan.request)
-    n_queries, *sums = messages[:, 3:].sum(axis=0).tolist()  # in the order of ranks, so all get the same digits
-    if not n_queries:
+    if not messages[:, 3].any():
         raise LtrValueError("The data set has no rows with labels on any worker, so there is nothing to evaluate.")
-    pairs = zip(names, sums[::2], sums[1::2], strict=True)
-    whole = Whole({name: total / weight if weight > 0 else np.nan for name, total, weight in pairs}, int(n_queries))
+    means = means_of_parts(messages[:, 4:].reshape(workers.n_workers, len(names), 4))
+    whole = Whole(dict(zip(names, means, strict=True)), int(messages[:, 3].sum()))
     refuse_undefined_means(whole)
     return plan.named(whole.mean)
 
@@ -98,21 +99,6 @@ class Whole(NamedTuple):
 
     mean: dict[str, float]
     n_queries: int
-
-
-def _sums(result: Evaluation | None, n_metrics: int) -> list[float]:
-    """Return the number of a worker's queries, and for each metric the sums of weight times value and of weights.
-
-    A sum is over the queries that the metric is defined for. A worker without rows has no result.
-    """
-    if result is None:
-        return [0.0] * (1 + 2 * n_metrics)
-    sums = [float(result.n_queries)]
-    for values in result.per_query.values():
-        defined = ~np.isnan(values)
-        weight = np.ones(defined.sum()) if result.weight is None else result.weight[defined]
-        sums += [math.fsum(weight * values[defined]), math.fsum(weight)]
-    return sums
 
 
 def _check_all_queries(workers: Workers, part: WorkerData, request: Request) -> None:

@@ -119,12 +119,18 @@ int64_t rank(const Documents* documents, Ties ties, const double* score, int64_t
     return for_each_query(*documents, ties, score, n_threads, use);
 }
 
-// Writes the mean of each row of a matrix without its NaN. The mean of nothing is NaN. Returns -1, or -2 if there is
-// not enough memory.
-int64_t means(const double* values, int64_t n_rows, int64_t n_columns, double* mean, int64_t n_threads) {
+// Writes the mean of each row of a matrix without its NaN, and its `SumsOfMean` as five numbers if `sums` is not null.
+// All rows have the same weights; null is 1. The mean of nothing is NaN. Returns -1, or -2 if there is not enough
+// memory.
+int64_t means(const double* values, const double* weight, int64_t n_rows, int64_t n_columns, double* mean, double* sums,
+              int64_t n_threads) {
     const auto work = [=](int64_t row, auto& crew) {
         for (; row < crew.n_parts; row = crew.take_next()) {
-            mean[row] = mean_of_numbers(values + row * n_columns, n_columns);
+            const double* const x = values + row * n_columns;
+            const SumsOfMean of_row =
+                weight ? sums_of_mean<true>(x, weight, n_columns) : sums_of_mean<false>(x, weight, n_columns);
+            mean[row] = of_row.mean();
+            if (sums) std::memcpy(sums + 5 * row, &of_row, sizeof of_row);
         }
     };
     return in_threads(n_threads, n_rows, work) ? -1 : -2;

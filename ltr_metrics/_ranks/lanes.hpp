@@ -145,18 +145,45 @@ T leave(const T& share, T& left, T& lost) {
     return all_leaving;
 }
 
-// The mean of the values that are not NaN.
-double mean_of_numbers(const double* x, int64_t n) {
-    Doubles<8> sums = {}, losts = {}, counts = {};
+// What a mean over the values that are not NaN consists of: the sum of weight * value and that of the weights, what
+// their additions have lost, and the factor by which the weights were multiplied.
+struct SumsOfMean {
+    double sum, lost, weight, weight_lost, scale;
+    double mean() const { return complete(sum, lost) / complete(weight, weight_lost); }
+};
+
+// Returns a power of two that brings the largest weight of a value near 1. It changes no digit of a mean, except where
+// weights are so small that they have few digits themselves, and products with them would have fewer.
+inline double scale_of_weights(const double* x, const double* weight, int64_t n) {
+    double largest = 0;
+    for (int64_t i = 0; i < n; i++) largest = x[i] == x[i] && weight[i] > largest ? weight[i] : largest;
+    int exponent;
+    std::frexp(largest, &exponent);
+    return std::ldexp(1.0, std::clamp(-exponent, -1022, 1023));  // neither subnormal nor infinite
+}
+
+// Without weights, each value has the weight 1; the digits are those of weights of 1.
+template <bool IS_WEIGHTED>
+SumsOfMean sums_of_mean(const double* x, const double* weight, int64_t n) {
+    const double scale = IS_WEIGHTED ? scale_of_weights(x, weight, n) : 1.0;
+    Doubles<8> sums = {}, losts = {}, weights = {}, weights_lost = {};
     for (int64_t i = 0; i < n; i += 8) {
-        Doubles<8> value;
-        for (int lane = 0; lane < 8; lane++) value[lane] = i + lane < n ? x[i + lane] : NAN;
-        add(value == value ? value : Doubles<8>{}, sums, losts);
-        counts += value == value ? Doubles<8>{} + 1.0 : Doubles<8>{};
+        Doubles<8> value, w = Doubles<8>{} + 1.0;
+        for (int lane = 0; lane < 8; lane++) {
+            value[lane] = i + lane < n ? x[i + lane] : NAN;
+            if constexpr (IS_WEIGHTED) w[lane] = i + lane < n ? weight[i + lane] * scale : 0.0;
+        }
+        w = value == value ? w : Doubles<8>{};
+        add(value == value ? (IS_WEIGHTED ? w * value : value) : Doubles<8>{}, sums, losts);
+        if constexpr (IS_WEIGHTED) add(w, weights, weights_lost);
+        else weights += w;
     }
-    double sum = 0, lost = 0, count = 0;
-    for (int lane = 0; lane < 8; lane++) add(sums[lane], sum, lost), lost += losts[lane], count += counts[lane];
-    return complete(sum, lost) / count;
+    SumsOfMean all = {0, 0, 0, 0, scale};
+    for (int lane = 0; lane < 8; lane++) {
+        add(sums[lane], all.sum, all.lost), all.lost += losts[lane];
+        add(weights[lane], all.weight, all.weight_lost), all.weight_lost += weights_lost[lane];
+    }
+    return all;
 }
 
 template <int LANES>

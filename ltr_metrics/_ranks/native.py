@@ -66,7 +66,7 @@ CORE = Path(_core._name).stem.removeprefix("core")  # noqa: SLF001  # of which p
 _NUMBER, _POINTER = ctypes.c_int64, ctypes.c_void_p
 _core.evaluate.argtypes = [_POINTER, _NUMBER, _POINTER, _POINTER, _NUMBER, _POINTER, _POINTER, _NUMBER]
 _core.rank.argtypes = [_POINTER, _NUMBER, _POINTER, _POINTER, _POINTER, _POINTER, _NUMBER]
-_core.means.argtypes = [_POINTER, _NUMBER, _NUMBER, _POINTER, _NUMBER]
+_core.means.argtypes = [_POINTER, _POINTER, _NUMBER, _NUMBER, _POINTER, _POINTER, _NUMBER]
 _core.accumulate.argtypes, _core.accumulate.restype = [_POINTER, _POINTER, _NUMBER, _POINTER], None
 _core.evaluate.restype = _core.rank.restype = _core.means.restype = _NUMBER
 
@@ -230,16 +230,34 @@ def sums(
     return values
 
 
-def means(values: FloatArray, n_threads: int | None = 1) -> list[float]:
-    """Return the mean of each row of a matrix without its NaN."""
+def means(values: FloatArray, weight: FloatArray | None = None, n_threads: int | None = 1) -> list[float]:
+    """Return the weighted mean of each row of a matrix without its NaN; weights of 1 change no digit."""
+    return list(_means(values, weight, None, n_threads))
+
+
+def sums_of_means(values: FloatArray, weight: FloatArray | None) -> FloatArray:
+    """Return what the mean of each row consists of, four numbers, for the mean of several such matrices.
+
+    They are the sum of weight times value and what its additions have lost, and both for the sum of the weights.
+    """
+    sums = np.empty((len(values), 5))
+    _means(values, weight, sums, 1)
+    return np.asarray(sums[:, :4] / sums[:, 4:])  # by the scale of the weights
+
+
+def _means(values: FloatArray, weight: FloatArray | None, sums: FloatArray | None, n_threads: int | None) -> Any:
     values = np.ascontiguousarray(values, dtype=np.float64)
+    weight = None if weight is None else np.ascontiguousarray(weight, dtype=np.float64)
     n_rows, n_columns = values.shape
+    if weight is not None and weight.shape != (n_columns,):
+        raise ValueError(f"There must be one weight for each of {n_columns} values. Got {weight.shape}.")
     mean = (ctypes.c_double * n_rows)()
     like_rows = values.size // VALUES_LIKE_A_ROW
     n_threads = n_threads_for(like_rows, n_threads) if like_rows >= ROWS_WORTH_A_THREAD else 1
-    if _core.means(*_addresses(values), n_rows, n_columns, mean, n_threads) != SUCCESS:
+    first_value, first_weight, first_sum = _addresses(values, weight, sums)
+    if _core.means(first_value, first_weight, n_rows, n_columns, mean, first_sum, n_threads) != SUCCESS:
         raise MemoryError
-    return list(mean)
+    return mean
 
 
 def accumulate(values: FloatArray, starts: IntArray) -> FloatArray:

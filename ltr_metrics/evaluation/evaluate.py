@@ -23,7 +23,6 @@ from ltr_metrics.errors import Argument, LtrTypeError, LtrValueError, did_you_me
 from ltr_metrics.evaluation.by_metric import ByMetric
 from ltr_metrics.evaluation.columns import column_of, columns_by_key, naming_columns, read_options, refuse_mixture
 from ltr_metrics.evaluation.fingerprint import Fingerprint, hash_by_query
-from ltr_metrics.evaluation.means import means
 from ltr_metrics.evaluation.result import Evaluation, weights_above_0
 from ltr_metrics.evaluation.skill import SkillScale, scale_of
 from ltr_metrics.metrics.base import Metric
@@ -174,7 +173,7 @@ class Queries(LabelledQueries):
             return queries.evaluate_request(scores, request, n_threads)
         scores = self.scores(y_score)
         (sums, functions), same = _same_for_all_scores(self, request)
-        policy, weight = request.policy, same["weight"]
+        policy = request.policy
         values = np.empty((len(request.metrics), self.n_queries))  # NaN where a metric is undefined
         if len(sums):
             native.evaluate(self, scores, policy.ties, sums, values, n_threads)
@@ -184,7 +183,7 @@ class Queries(LabelledQueries):
                 values[position] = metric.values(ranking)
         skips_undefined = policy.no_relevant == "skip" and not policy.no_relevant_of
         counted_as_one = {} if skips_undefined else _apply_no_relevant(self, values, request)
-        mean = native.means(values, n_threads) if weight is None else means(values, weight)
+        mean = native.means(values, same["weight"], n_threads)
         if not all(map(math.isfinite, mean)):  # an infinite value makes its mean infinite or NaN
             _refuse_infinite(self, request.names, values)
         return Evaluation(

@@ -20,6 +20,7 @@ from table import TABLE, Entry
 import ltr_metrics as ltr
 from ltr_metrics._ranks import native
 from ltr_metrics._ranks.native import n_threads_for
+from ltr_metrics.evaluation.means import means_of_parts
 
 pytestmark = [pytest.mark.integration, pytest.mark.filterwarnings("ignore::ltr_metrics.LtrWarning")]
 
@@ -124,21 +125,61 @@ def test_both_ends_are_the_same_to_the_last_bit_and_chance_is_that_of_one_tie(
             np.testing.assert_array_equal(other.ideal_per_query[name], ideal[at], err_msg=name)
 
 
-@pytest.mark.parametrize("n", [1, 7, 8, 9, 127, 128, 129, 1000, 70_001])
-@pytest.mark.parametrize("n_threads", [1, 3])
-def test_means_are_exact_to_the_last_digit(monkeypatch: pytest.MonkeyPatch, n: int, n_threads: int) -> None:
-    monkeypatch.setattr(native, "ROWS_WORTH_A_THREAD", 1)
-    monkeypatch.setattr(native, "usable_processors", lambda: 8)
+SIZES = pytest.mark.parametrize("n", [1, 7, 8, 9, 127, 128, 129, 1000, 70_001])
+
+
+def values_of_metrics(n: int) -> Any:
     values = np.random.default_rng(n).lognormal(0, 5, (5, n))
     values[1, ::3] = values[2] = np.nan
     values[3, -1] = np.inf
-    mean = native.means(values, n_threads)
-    np.testing.assert_array_equal(mean, native.means(values))  # whatever the number of threads
+    values[4] *= (-1) ** np.arange(n)
+    return values
+
+
+@SIZES
+@pytest.mark.parametrize("n_threads", [1, 3])
+@pytest.mark.parametrize("scale", [None, 1.0, 5e-324, 2.0**-1060, 2.0**1000], ids=str)
+def test_means_are_exact_to_the_last_digit(
+    monkeypatch: pytest.MonkeyPatch, n: int, n_threads: int, scale: float | None
+) -> None:
+    monkeypatch.setattr(native, "ROWS_WORTH_A_THREAD", 1)
+    monkeypatch.setattr(native, "usable_processors", lambda: 8)
+    values = values_of_metrics(n)
+    share = np.random.default_rng(0).random(n).round(3)
+    weight = None if scale is None else share if scale == 1 else np.ceil(share) * scale
+    mean = native.means(values, weight, n_threads)
+    np.testing.assert_array_equal(mean, native.means(values, weight))  # whatever the number of threads
+    share = np.ones(n) if weight is None else weight / scale
     for row, of_row in zip(values, mean, strict=True):
-        defined = row[~np.isnan(row)]
-        assert of_row == pytest.approx(
-            math.fsum(defined) / len(defined) if len(defined) else np.nan, 1e-15, nan_ok=True
-        )
+        defined = ~np.isnan(row)
+        total = math.fsum(share[defined])
+        with np.errstate(invalid="ignore"):  # infinity times 0
+            products = share[defined] * row[defined]
+        expected = math.fsum(products) / total if total and not np.isnan(products).any() else np.nan
+        size = math.fsum(np.abs(products)) / total if total else np.nan  # where terms cancel
+        assert of_row == pytest.approx(expected, 1e-15, abs=1e-26 * size if math.isfinite(size) else 0, nan_ok=True)
+
+
+@SIZES
+def test_weights_of_1_change_no_digit(n: int) -> None:
+    values = values_of_metrics(n)
+    np.testing.assert_array_equal(native.means(values), native.means(values, np.ones(n)))
+
+
+@SIZES
+@pytest.mark.parametrize("weighted", [False, True])
+def test_means_of_any_parts_are_within_one_unit_in_the_last_place(n: int, weighted: bool) -> None:
+    rng = np.random.default_rng(n)
+    values = values_of_metrics(n)[[0, 1, 2]]
+    weight = rng.lognormal(0, 5, n) if weighted else None
+    whole = native.means(values, weight)
+    for n_parts in (1, 2, 5, 50):
+        order, part = rng.permutation(n), np.sort(rng.integers(0, n_parts, n))
+        shuffled = native.means(values[:, order], None if weight is None else weight[order])
+        np.testing.assert_array_max_ulp(np.array(shuffled), np.array(whole), maxulp=1)
+        chosen = [order[part == i] for i in range(n_parts)]  # some have no query
+        sums = [native.sums_of_means(values[:, one], None if weight is None else weight[one]) for one in chosen]
+        np.testing.assert_array_max_ulp(np.array(means_of_parts(np.array(sums))), np.array(whole), maxulp=1)
 
 
 @pytest.mark.usefixtures("eager")
