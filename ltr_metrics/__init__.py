@@ -39,7 +39,7 @@ if typing.TYPE_CHECKING:
     from ltr_metrics.analysis.gate import gate
     from ltr_metrics.analysis.identify import identify_convention
     from ltr_metrics.analysis.intervals import intervals
-    from ltr_metrics.analysis.moves import churn, rank_changes
+    from ltr_metrics.analysis.moves import churn
     from ltr_metrics.evaluation.batches import evaluate_batches
     from ltr_metrics.evaluation.load import load_result
     from ltr_metrics.evaluation.parts import concat
@@ -83,7 +83,6 @@ __all__ = [
     "load_result",
     "make_ranking",
     "qid_to_group",
-    "rank_changes",
     "show_versions",
     "tie_audit",
     "train_test_split",
@@ -111,7 +110,6 @@ _HOME = {
     "learning_curve": "logs.fitted_model",
     "load_result": "evaluation.load",
     "make_ranking": "io.datasets",
-    "rank_changes": "analysis.moves",
     "show_versions": "evaluation.versions",
     "tie_audit": "analysis.audit",
     "train_test_split": "io.datasets",

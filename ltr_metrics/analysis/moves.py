@@ -1,4 +1,4 @@
-"""Moves between two rankings of the same documents: churn, which needs no labels, and those of relevant ones."""
+"""Churn: how much two rankings of the same documents differ, which needs no labels."""
 
 from __future__ import annotations
 
@@ -24,16 +24,12 @@ from ltr_metrics._rows.queries import LabelledQueries
 from ltr_metrics.evaluation.evaluate import DataOptions, queries_from, with_data_options
 from ltr_metrics.evaluation.means import mean
 from ltr_metrics.evaluation.tables import Table, Tabular
-from ltr_metrics.metrics.relevance import BinaryMetric
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack  # of typing from Python 3.11 on
 
 MEASURES = ("overlap", "changed", "reordered", "rbo")
 PER_QUERY = (*MEASURES, "tied", "tied_at_cutoff")
-
-
-# -- the rank of each row ---------------------------------------------------------------------------------------------
 
 
 class RowRanks(NamedTuple):
@@ -55,10 +51,6 @@ class RowRanks(NamedTuple):
         """Whether a row's tie spans the cutoff k: only some of its documents are above it."""
         return (self.first <= k) & (self.last > k)
 
-    def expected(self) -> FloatArray:
-        """Return the mean rank over all orders of tied documents; infinite without a rank."""
-        return np.where(self.rank > 0, (self.first + self.last) / 2, np.inf)
-
 
 def rank_rows(queries: LabelledQueries, scores: Any, name: str) -> RowRanks:
     """Rank the retrieved rows by scores, which messages call ``name``."""
@@ -76,9 +68,6 @@ def rank_rows(queries: LabelledQueries, scores: Any, name: str) -> RowRanks:
     first[ranking.rows] = np.repeat(ranking.rank[start], size)
     last[ranking.rows] = np.repeat(ranking.rank[start] + size - 1, size)
     return RowRanks(rank, first, last)
-
-
-# -- churn ------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -114,7 +103,6 @@ class Churn(Tabular):
     See Also
     --------
     churn : Return one of these.
-    RankChanges : The ranks of the relevant documents.
 
     Examples
     --------
@@ -248,7 +236,7 @@ def churn(a: Any, b: Any, *, k: int = 10, p: float = 0.9, **data: Unpack[DataOpt
 
     See Also
     --------
-    rank_changes : How far the relevant documents move.
+    compare : How much the metrics differ, and in which queries.
 
     References
     ----------
@@ -293,221 +281,3 @@ def churn_of(queries: LabelledQueries, in_a: RowRanks, in_b: RowRanks, *, k: int
         p=p,
         weight=queries.weight,
     )
-
-
-# -- the relevant documents -------------------------------------------------------------------------------------------
-
-
-class Moves(NamedTuple):
-    """Summary of the rank changes of some documents.
-
-    Attributes
-    ----------
-    documents : int
-        Number of documents.
-    mean_rank_a, mean_rank_b : float
-        Mean rank of the documents that both rankings have; NaN if there are none.
-    up, down, stayed : int
-        Number of documents that are higher, lower and unchanged in the second ranking. A document
-        without a rank is below all that have one.
-    into_top, out_of_top : int
-        Number of documents with a rank of at most k in the second ranking only, and in the first
-        only.
-    """
-
-    documents: int
-    mean_rank_a: float
-    mean_rank_b: float
-    up: int
-    down: int
-    stayed: int
-    into_top: int
-    out_of_top: int
-
-    @classmethod
-    def of(cls, a: FloatArray, b: FloatArray, k: int) -> Moves:
-        """Return the summary of two ranks for each document."""
-        both = np.isfinite(a) & np.isfinite(b)
-        mean_a, mean_b = (float(ranks[both].mean()) if both.any() else float("nan") for ranks in (a, b))
-        counts = (b < a, b > a, a == b, (b <= k) & (a > k), (a <= k) & (b > k))
-        return cls(len(a), mean_a, mean_b, *(int(np.count_nonzero(flags)) for flags in counts))
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class RankChanges(Tabular):
-    """The relevant documents and their ranks in two rankings, largest change first.
-
-    Attributes
-    ----------
-    row : ndarray of int
-        Row of the input.
-    qid : ndarray
-        Id of its query.
-    docid : ndarray or None
-        Id of its document; None if ids were not given.
-    grade : ndarray of float64
-        Grade of its document.
-    rank_a, rank_b : ndarray of float64
-        Rank from 1. Documents with equal scores have their mean rank, and a document that a ranking
-        does not have is at infinity.
-    k : int
-        Cutoff of the counts of documents that move into and out of the first ``k`` ranks.
-
-    See Also
-    --------
-    rank_changes : Return one of these.
-    Churn : The differences between the first ranks, whatever the grades.
-
-    Examples
-    --------
-    >>> import ltr_metrics as ltr
-    >>> y, qid = [1, 0, 0, 2], ["a", "a", "b", "b"]
-    >>> changes = ltr.rank_changes(y, [0.2, 0.8, 0.1, 0.7], [0.9, 0.8, 0.1, 0.7], qid=qid, k=1)
-    >>> changes.row, changes.rank_a, changes.rank_b, changes.change
-    (array([0, 3]), array([2., 1.]), array([1., 1.]), array([-1.,  0.]))
-    >>> changes.moves.up, changes.by_grade[1.0].up
-    (1, 1)
-    >>> changes.to_pandas()["grade"].tolist(), changes.to_dict()["k"]
-    ([1.0, 2.0], 1)
-    """
-
-    IN_DICT = ("k", "moves", "by_grade", "row", "qid", "docid", "grade", "rank_a", "rank_b", "change")
-
-    row: IntArray
-    qid: AnyArray
-    docid: AnyArray | None
-    grade: FloatArray
-    rank_a: FloatArray
-    rank_b: FloatArray
-    k: int
-
-    def __len__(self) -> int:
-        """Return the number of relevant documents."""
-        return len(self.row)
-
-    @property
-    def change(self) -> FloatArray:
-        """Change of each document's rank, rank_b - rank_a.
-
-        It is positive if the document falls.
-        """
-        return _change(self.rank_a, self.rank_b)
-
-    @cached_property
-    def moves(self) -> Moves:
-        """Summary of all relevant documents."""
-        return Moves.of(self.rank_a, self.rank_b, self.k)
-
-    @cached_property
-    def by_grade(self) -> dict[float, Moves]:
-        """Summaries of the documents of each grade, highest grade first."""
-        masks = {grade: self.grade == grade for grade in np.unique(self.grade)[::-1].tolist()}
-        return {grade: Moves.of(self.rank_a[mask], self.rank_b[mask], self.k) for grade, mask in masks.items()}
-
-    def to_pandas(self) -> DataFrame:
-        """Return a table with one row per relevant document, largest change first.
-
-        Returns
-        -------
-        pandas.DataFrame
-            The columns are qid, docid (if known), row, grade, rank_a, rank_b and change.
-        """
-        names = ("qid", *["docid"] * (self.docid is not None), "row", "grade", "rank_a", "rank_b", "change")
-        return to_dataframe({name: getattr(self, name) for name in names})
-
-    def printed(self) -> list[Table]:
-        """Return a table with a row for each grade."""
-        columns = {
-            "grade": "{grade}",
-            "documents": "{documents:,}",
-            "mean rank a": "{mean_rank_a:.2f}",
-            "mean rank b": "{mean_rank_b:.2f}",
-            **{name: f"{{{name}:,}}" for name in ("up", "down", "stayed")},
-            f"into top {self.k}": "{into_top:,}",
-            f"out of top {self.k}": "{out_of_top:,}",
-        }
-        groups = {"all": self.moves, **{f"{grade:g}": moves for grade, moves in self.by_grade.items()}}
-        return [Table.of(columns, [{"grade": grade, **moves._asdict()} for grade, moves in groups.items()])]
-
-
-class _RelevantDocuments(BinaryMetric):
-    """Meaning of ``rel``; its messages name the function."""
-
-    NAME = "rank_changes"
-
-
-@with_data_options
-def rank_changes(
-    y_true: Any, a: Any, b: Any, *, rel: float | str | None = None, k: int = 10, **data: Unpack[DataOptions]
-) -> RankChanges:
-    """Compare the ranks of each relevant document in the rankings by two score vectors.
-
-    Parameters
-    ----------
-    y_true : array-like of shape (n_rows,), or Queries
-        Grades, finite and not negative. Or `Queries`, which have all options for the data. Weights
-        of queries are not used.
-    a, b : array-like of shape (n_rows,)
-        Scores of the same rows, higher is better.
-    rel : float or str, optional
-        Lowest grade of a relevant document, as for `ltr_metrics.Precision`. None, the default,
-        means 1, and labels strictly between 0 and 1 raise an error.
-    k : int, default 10
-        Cutoff of the counts of documents that move into and out of the first ``k`` ranks.
-    **data
-        ``qid`` or ``group``, and the other options of `ltr_metrics.Queries`. With ``docid`` the
-        result has the ids of the documents.
-
-    Returns
-    -------
-    RankChanges
-        The relevant documents of all queries, largest change first.
-
-    Raises
-    ------
-    LtrValueError, LtrTypeError
-        If a score is NaN, ``k`` or ``rel`` are out of range, or as for `ltr_metrics.Queries`.
-
-    See Also
-    --------
-    churn : How much the first ranks differ, whatever the grades.
-
-    Examples
-    --------
-    >>> import ltr_metrics as ltr
-    >>> y_true, qid = [1, 0, 0, 2], ["a", "a", "b", "b"]
-    >>> changes = ltr.rank_changes(y_true, [0.2, 0.8, 0.1, 0.7], [0.9, 0.8, 0.1, 0.7], qid=qid, k=1)
-    >>> changes.qid, changes.rank_a, changes.rank_b
-    (array(['a', 'b'], dtype='<U1'), array([2., 1.]), array([1., 1.]))
-    >>> changes.moves.up, changes.moves.into_top, changes.by_grade[2.0].stayed
-    (1, 1, 1)
-    """
-    refuse_different_indexes(y_true=y_true, a=a, b=b, **data)
-    queries = queries_from(y_true, data, "rank_changes")
-    return rank_changes_of(queries, rank_rows(queries, a, "a"), rank_rows(queries, b, "b"), rel=rel, k=k)
-
-
-def rank_changes_of(
-    queries: LabelledQueries, in_a: RowRanks, in_b: RowRanks, *, rel: float | str | None = None, k: int = 10
-) -> RankChanges:
-    """Do the same for the ranks of grouped rows."""
-    k = require_count("k", k)
-    relevance = _RelevantDocuments(rel=rel)
-    relevance.check(queries)
-    rows = np.flatnonzero(np.concatenate(([False], relevance.relevant(queries)))[queries.grade_index])
-    rank_a, rank_b = in_a.expected()[rows], in_b.expected()[rows]
-    order = np.argsort(-np.abs(_change(rank_a, rank_b)), kind="stable")
-    rows = rows[order]
-    return RankChanges(
-        row=rows,
-        qid=queries.qid[queries.query_of_rows()[rows]],
-        docid=None if queries.docid is None else queries.docid[rows],
-        grade=queries.grades[queries.grade_index[rows] - 1],
-        rank_a=rank_a[order],
-        rank_b=rank_b[order],
-        k=k,
-    )
-
-
-def _change(a: FloatArray, b: FloatArray) -> FloatArray:
-    return np.subtract(b, a, out=np.zeros(len(a)), where=a != b)  # inf - inf is 0 here

@@ -21,7 +21,7 @@ from ltr_metrics.analysis.comparison import Comparison, compare
 from ltr_metrics.analysis.gate import GateResult, gate
 from ltr_metrics.analysis.intervals import Intervals, intervals
 from ltr_metrics.analysis.leaderboard import Leaderboard
-from ltr_metrics.analysis.moves import Churn, RankChanges, churn_of, rank_changes_of, rank_rows
+from ltr_metrics.analysis.moves import Churn, churn_of, rank_rows
 from ltr_metrics.analysis.opened_query import ranked_rows
 from ltr_metrics.errors import Argument, LtrTypeError, LtrValueError, naming
 from ltr_metrics.evaluation.evaluate import Queries
@@ -30,7 +30,6 @@ from ltr_metrics.evaluation.saved import versions
 from ltr_metrics.logs.learning import LearningCurve
 from ltr_metrics.metrics.base import RankMetric
 from ltr_metrics.metrics.conventions import Convention
-from ltr_metrics.metrics.relevance import BinaryMetric, between_0_and_1
 from ltr_metrics.metrics.requests import Metrics, Request, resolve
 from ltr_metrics.report.plots.lines import MetricOverKDisplay
 
@@ -65,8 +64,8 @@ class Report:
         Ties and judged shares; with the next four only in a complete report.
     changes : list of dict
         The queries that gain and lose most, for each metric and model, largest change first.
-    churn, rank_changes : dict of str to Churn and RankChanges
-        The changes of the rankings of each model against the baseline.
+    churn : dict of str to Churn
+        The differences of each model's rankings from the baseline's.
     curves : list of MetricOverKDisplay
         The metrics by cutoff, each followed by the differences to the baseline.
     learning : dict of str to list of LearningCurve
@@ -105,7 +104,6 @@ class Report:
     audit: Audit | None = None
     changes: list[dict[str, Any]] = field(default_factory=list)
     churn: dict[str, Churn] = field(default_factory=dict)
-    rank_changes: dict[str, RankChanges] = field(default_factory=dict)
     curves: list[MetricOverKDisplay] = field(default_factory=list)
     learning: dict[str, list[LearningCurve]] = field(default_factory=dict)
     source: str = ""
@@ -164,12 +162,10 @@ class Report:
         Returns
         -------
         list of dict
-            The means of `Churn`, and the moves of all relevant documents. There are no moves if labels
-            are strictly between 0 and 1 and the metrics do not have one ``rel``.
+            The means of `Churn`.
         """
         return [
             {"model": model, "k": churn.k, **churn.mean, "n_tied_at_cutoff": churn.n_tied_at_cutoff}
-            | (self.rank_changes[model].moves._asdict() if model in self.rank_changes else {})
             for model, churn in self.churn.items()
         ]
 
@@ -273,7 +269,7 @@ def summarize(
         What a PASS holds for, as for `ltr_metrics.gate`.
     complete : bool, default False
         Add the sections of a full report: the metrics at every cutoff, the queries that gain and
-        lose most, the rank changes of relevant documents, churn, the audit, and the skill.
+        lose most, churn, the audit, and the skill.
     skill : bool, default False
         Add chance, ideal and skill of each metric, which a full report always has.
     learning : mapping of str to list of LearningCurve, optional
@@ -282,7 +278,7 @@ def summarize(
         Add the standard error and the confidence interval of each mean. The mapping has options of
         `ltr_metrics.intervals`, and may be empty. Clusters are those of ``queries``.
     k : int, default 10
-        Cutoff of churn, rank changes and the share of judged documents.
+        Cutoff of churn and of the share of judged documents.
     documents : bool, default True
         Whether a complete report keeps the first documents of the queries that it lists, with their
         ids, grades and scores. Pass False if they must not be shared.
@@ -358,17 +354,13 @@ def summarize(
             ranked = {name: ranked_rows(by_model[name], column) for name, column in scores.items()}
             listed = {row["qid"]: row for row in sections["changes"] if row["model"] not in comparison.yardsticks}
             comparison.documents.keep(comparison.evaluations, ranked, list(listed), MAX_DOCUMENTS)
-        sections["churn"], sections["rank_changes"] = {}, {}
         rows = by_model[of_baseline]
         in_baseline = rank_rows(rows, scores[of_baseline], of_baseline)
-        is_open = between_0_and_1(rows.grades).any()  # which documents are relevant, unless the metrics agree on it
-        rels = {one.rel for one in request.metrics if isinstance(one, BinaryMetric)} if is_open else {None}
-        for name in (one for one in comparison.models if by_model[one] is rows):
-            in_model = rank_rows(rows, scores[name], name)
-            sections["churn"][name] = churn_of(rows, in_baseline, in_model, k=k)
-            if len(rels) == 1:
-                [rel] = rels
-                sections["rank_changes"][name] = rank_changes_of(rows, in_baseline, in_model, rel=rel, k=k)
+        sections["churn"] = {
+            name: churn_of(rows, in_baseline, rank_rows(rows, scores[name], name), k=k)
+            for name in comparison.models
+            if by_model[name] is rows
+        }
     return Report(
         evaluations=evaluations,
         data=DataAudit.of(first),

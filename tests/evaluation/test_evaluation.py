@@ -125,7 +125,7 @@ def tables() -> dict[str, Any]:
     click = {"y_true": y, "qid": qid, "metric": "ndcg@2"}
     results = [
         *(result, ltr.intervals(result, n_resamples=100), comparison, comparison.leaderboard, comparison.query("b")),
-        *(ltr.churn(scores, other, qid=qid, k=1), ltr.rank_changes(scores, other, y, qid=qid)),
+        ltr.churn(scores, other, qid=qid, k=1),
         *(ltr.tie_audit(y, scores, **options), ltr.audit(y, {"old": scores}, **options)),
         ltr.explain_difference(y_score=scores, a="lightgbm", b="sklearn", **click),
         ltr.identify_convention(y_score=scores, value=0.5, **click),

@@ -69,11 +69,6 @@ def churned() -> Any:
     return ltr.churn(*made["scores"].values(), qid=made["qid"], k=3)
 
 
-def changed() -> Any:
-    made = labels()
-    return ltr.rank_changes(made["y"], *made["scores"].values(), qid=made["qid"], k=3)
-
-
 def audited() -> Any:
     made = labels()
     docid = np.arange(len(made["y"])).astype("<U40")
@@ -111,7 +106,6 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "Audit": audited,
     "DataAudit": lambda: audited().data,
     "Churn": churned,
-    "RankChanges": changed,
     "LearningCurve": lambda: curve_of_values(
         rounds(), None, np.array([SCRIPT] * 30, object), metric="map", data=SCRIPT, confidence=0.9
     ),
