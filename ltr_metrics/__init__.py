@@ -34,12 +34,12 @@ if typing.TYPE_CHECKING:
     from ltr_metrics import sklearn as sklearn
     from ltr_metrics import xgboost as xgboost
     from ltr_metrics.analysis.audit import audit, tie_audit
+    from ltr_metrics.analysis.churn import churn
     from ltr_metrics.analysis.comparison import Comparison, compare
     from ltr_metrics.analysis.explain import explain_difference
     from ltr_metrics.analysis.gate import gate
     from ltr_metrics.analysis.identify import identify_convention
     from ltr_metrics.analysis.intervals import intervals
-    from ltr_metrics.analysis.moves import churn
     from ltr_metrics.evaluation.batches import evaluate_batches
     from ltr_metrics.evaluation.load import load_result
     from ltr_metrics.evaluation.parts import concat
@@ -98,7 +98,7 @@ _HOME = {
     "PerQueryLog": "logs.training_log",
     "SearchLog": "logs.search_log",
     "audit": "analysis.audit",
-    "churn": "analysis.moves",
+    "churn": "analysis.churn",
     "compare": "analysis.comparison",
     "concat": "evaluation.parts",
     "evaluate_batches": "evaluation.batches",

@@ -99,7 +99,7 @@ MUTANTS = [  # tests, file, code, and the fault in its place
     ("analysis/test_gate.py", "analysis/inference/limits.py", "share * n + 1, (1 - share) * n", "share * n + 1, (1 - share) * n + 1"),
     ("analysis/test_gate.py", "analysis/inference/limits.py", "+ (1 - q) ** 2", "+ q ** 2"),
     ("analysis/test_gate.py", "analysis/gate.py", "(100 if percent else 1)", "(10 if percent else 1)"),
-    ("analysis/test_moves.py", "analysis/moves.py", "(1 - p) * p ** np.arange", "p ** np.arange"),
+    ("analysis/test_churn.py", "analysis/churn.py", "(1 - p) * p ** np.arange", "p ** np.arange"),
     ("analysis/test_leaderboard.py", "analysis/leaderboard.py", "np.maximum(is_best.sum(axis=0), 1)", "1"),
     ("analysis/test_comparison.py", "analysis/comparison.py", "wins=", "wins=1 + "),
     ("analysis/test_explain.py", "analysis/explain.py", "toggles=", "toggles={} and "),

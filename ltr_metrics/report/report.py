@@ -17,11 +17,11 @@ from ltr_metrics._rows.json_values import to_json
 from ltr_metrics._rows.per_query import labels_of
 from ltr_metrics._rows.words import ConventionName, FamilyOfGate, NoRelevant, TiePolicy
 from ltr_metrics.analysis.audit import Audit, DataAudit, audit_of
+from ltr_metrics.analysis.churn import Churn, churn_of, rank_rows
 from ltr_metrics.analysis.comparison import Comparison, compare
 from ltr_metrics.analysis.gate import GateResult, gate
 from ltr_metrics.analysis.intervals import Intervals, intervals
 from ltr_metrics.analysis.leaderboard import Leaderboard
-from ltr_metrics.analysis.moves import Churn, churn_of, rank_rows
 from ltr_metrics.analysis.opened_query import ranked_rows
 from ltr_metrics.errors import Argument, LtrTypeError, LtrValueError, naming
 from ltr_metrics.evaluation.evaluate import Queries

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from strategies import SCORES
 
 import ltr_metrics as ltr
-from ltr_metrics.analysis.moves import churn, churn_of, rank_rows
+from ltr_metrics.analysis.churn import churn, churn_of, rank_rows
 
 PER_QUERY = ("overlap", "changed", "reordered", "rbo", "tied", "tied_at_cutoff")
 SMALL = {"a": [3, 2, 1], "b": [1, 2, 3], "qid": [7, 7, 8]}
