@@ -161,6 +161,12 @@ def test_sizes_beside_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.setattr(files, "BYTES_AT_ONCE", n_bytes)
         assert read_letor(a).qid.tolist() == [0, 0, 1]
         assert read_letor([a, b, c]).qid.tolist() == [0, 0, 1, 2, 3, 3, 4, 4, 4]
+    write(tmp_path, "2\n1", "a.txt.group")
+    assert read_letor(a).qid.tolist() == [0, 0, 1]
+    write(tmp_path, "1\n2\n", "a.txt.group")
+    with pytest.raises(ltr.LtrValueError, match=r"a.txt.query and .*a.txt.group give .*a.txt different query sizes"):
+        read_letor(a)
+    (tmp_path / "a.txt.group").unlink()
     with pytest.raises(ltr.LtrValueError, match="either every line of all files has a qid: or none"):
         read_letor([a, write(tmp_path, "1 qid:0 1:1\n")])  # whose queries would be those of the first file
     rule = "a line must have the size of one query, a whole number of at least 1. Got"
