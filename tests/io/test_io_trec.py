@@ -74,7 +74,7 @@ def test_topics_of_the_qrels(tmp_path: Path) -> None:
 
 def test_what_real_files_hold(tmp_path: Path) -> None:
     qrels = "\ufeff# a heading\r\n\r\n7\t0\tA  1\r\n  7 0 B#1 +2 \r\n # 7 0 A 5\n"
-    qrels += "\n\t\n#7 0 A 5\n7 Q0 C -2\n7 0 D -0\n7 0 E 1e0"
+    qrels += "\n\t\n#7 0 A\n7 Q0 C -2\n7 0 D -0\n7 0 E 1e0"
     run = "\ufeff7 Q0 B#1 7 inf\tSTANDARD\n7 Q0 C x -Infinity t\n7 Q0 A - 1E-5 t\n#\n7 Q0 D 9 +.5 #\r\n"
     data = read(tmp_path, qrels, run)
     assert data.qid.tolist() == ["7"] * 5
@@ -83,6 +83,29 @@ def test_what_real_files_hold(tmp_path: Path) -> None:
     assert not np.signbit(data.y_true).any()
     np.testing.assert_array_equal(data.y_score, [np.inf, -np.inf, 1e-5, 0.5, np.nan])
     assert data.judged.all()  # a negative grade is a judgement too
+
+
+FORMS = {  # of judgments and of a run: TREC, MS MARCO, BEIR without and with a header
+    "{0} 0 {1} {2}\n": "{0} Q0 {1} {3} -{3} t\n",
+    "{0}\t0\t{1}\t{2}\n": "{0}\t{1}\t{3}\n",
+    "{0} {1} {2}\n": "{0} {1} -{3}\n",
+    "query-id corpus-id score\n{0}\t{1}\t{2}\n": "query-id corpus-id score\n{0}\t{1}\t-{3}\n",
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*three columns")
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("others", ["7", "#7"])
+def test_a_topic_can_begin_with_the_sign_of_a_comment(tmp_path: Path, form: str, others: str) -> None:
+    documents = [("#metoo", "a", 1, 1), ("#metoo", "b", 0, 2), (others, "a", 0, 1), (others, "b", 1, 2)]
+    files = []
+    for text in (form, FORMS[form]):
+        *header, line = text.splitlines(keepends=True)
+        files.append(
+            "".join(["# of 2024, by hand\n#\n#topic name\n", *header, *(line.format(*one) for one in documents)])
+        )
+    result = ltr.evaluate(**read(tmp_path, *files), metrics=["map"])
+    assert dict(zip(result.qid.tolist(), result.per_query["map"].tolist(), strict=True)) == {"#metoo": 1.0, others: 0.5}
 
 
 def test_scattered_topics_are_put_together(tmp_path: Path) -> None:
