@@ -23,9 +23,12 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from packaging.tags import platform_tags
 
 RANKS = Path(__file__).parent / "ltr_metrics" / "_ranks"
-FLAGS = [
-    *("-std=c++17", "-O3", "-fno-exceptions", "-fno-rtti", "-fvisibility=hidden"),
-    "-ffp-contract=off",  # no fused operations, so the digits are the same everywhere
+FLAGS = ["-std=c++17", "-fno-exceptions", "-fno-rtti", "-fvisibility=hidden"]
+# They follow the flags in CXX and win over them. Optimizations that change values would let NaN pass, and would change
+# digits; an object file that GCC links for them would make the whole process round denormal numbers to 0.
+EXACT_FLAGS = [
+    *("-O3", "-fno-fast-math", "-fno-unsafe-math-optimizations", "-fno-finite-math-only", "-fno-associative-math"),
+    *("-fno-reciprocal-math", "-fsigned-zeros", "-ffp-contract=off"),
 ]
 # One library for each level of x86-64; the one for the processor is loaded. Other baselines have wide registers.
 LEVELS = {"core": "", "core-v3": "x86-64-v3", "core-v4": "x86-64-v4"}
@@ -91,12 +94,15 @@ def _compile(work: Path, library: str, level: str, target: str) -> None:
     source, part = RANKS / "core.cpp", f"{library}.o"
     checksum = zlib.crc32(b"".join(path.read_bytes() for path in sorted(RANKS.glob("*.[ch]pp"))))
     is_dll, is_dylib = library.endswith(".dll"), library.endswith(".dylib")
-    options = [*FLAGS, f"-DSOURCE_CRC={checksum}"]
+    options = [*FLAGS, *EXACT_FLAGS, f"-DSOURCE_CRC={checksum}"]
     shared = ["-dynamiclib", "-Wl,-S", f"-Wl,-install_name,@rpath/{library}"] if is_dylib else ["-shared", "-s"]
+    shared += EXACT_FLAGS
+    libraries: list[str] = []
     if not is_dll:
         options += ["-fPIC", "-pthread"]
     if not (is_dll or is_dylib):
-        shared += ["-pthread", "-lm", "-Wl,-z,defs"]  # refuse undefined symbols, as other systems do by themselves
+        shared += ["-pthread", "-Wl,-z,defs"]  # refuse undefined symbols, as other systems do by themselves
+        libraries = ["-lm"]  # after the object file, as linkers want it
     if chosen := _compiler(target):
         compile_ = link = chosen
         options += [f"-march={level}"] if level else []
@@ -106,7 +112,7 @@ def _compile(work: Path, library: str, level: str, target: str) -> None:
         compile_, link = [*zig, "c++", *of_target], [*zig, "cc", *of_target]
         options += [f"-mcpu={level.replace('-', '_') or 'baseline'}"]
     _run([*compile_, *options, "-c", str(source), "-o", part], work)
-    _run([*link, *shared, part, "-o", library], work)
+    _run([*link, *shared, part, *libraries, "-o", library], work)
 
 
 def _run(command: list[str], work: Path) -> None:

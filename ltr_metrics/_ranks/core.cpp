@@ -29,6 +29,10 @@
 #include <cpuid.h>
 #endif
 
+#if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
+#error "The core needs exact arithmetic with NaN and infinity: compile it without -ffast-math."
+#endif
+
 #include "ranking.hpp"
 #include "sums.hpp"
 #include "threads.hpp"

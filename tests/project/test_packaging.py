@@ -142,6 +142,19 @@ def test_an_unknown_target_is_refused(build: ModuleType, monkeypatch: pytest.Mon
         build._target()
 
 
+@pytest.mark.slow
+def test_flags_of_the_users_change_no_digit(build: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not shutil.which("g++"):
+        pytest.skip("there is no g++")
+    libraries = []
+    unsafe = "-Ofast -ffast-math -funsafe-math-optimizations -ffinite-math-only -fassociative-math -freciprocal-math"
+    for compiler in ("g++", f"gcc {unsafe} -fno-signed-zeros"):  # which does not link the C++ library
+        monkeypatch.setenv("CXX", compiler)
+        build._compile(tmp_path, "core.so", "", "")
+        libraries.append((tmp_path / "core.so").read_bytes())
+    assert libraries[0] == libraries[1]
+
+
 @pytest.mark.parametrize("fault", ["core.cpp", "lanes.hpp", "there is no library"])
 def test_a_checkout_never_runs_the_core_of_another_source(fault: str, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "ltr_metrics", tmp_path / "ltr_metrics", ignore=shutil.ignore_patterns("__pycache__"))
