@@ -30,8 +30,9 @@ EXACT_FLAGS = [
     *("-O3", "-fno-fast-math", "-fno-unsafe-math-optimizations", "-fno-finite-math-only", "-fno-associative-math"),
     *("-fno-reciprocal-math", "-fsigned-zeros", "-ffp-contract=off"),
 ]
-# One library for each level of x86-64; the one for the processor is loaded. Other baselines have wide registers.
-LEVELS = {"core": "", "core-v3": "x86-64-v3", "core-v4": "x86-64-v4"}
+# One library for each level of x86-64; the one for the processor is loaded. Other baselines have wide registers. With
+# a dot within, no name is one of a Python module.
+LEVELS = {"core.v1": "", "core.v3": "x86-64-v3", "core.v4": "x86-64-v4"}
 TARGETS = {  # of zig, with the tag of the wheel
     "x86_64-linux-gnu.2.17": "manylinux2014_x86_64.manylinux_2_17_x86_64",
     "aarch64-linux-gnu.2.17": "manylinux2014_aarch64.manylinux_2_17_aarch64",
@@ -77,7 +78,7 @@ def compile_all(folder: Path, target: str = "") -> list[Path]:
     """
     machine, system = (target.split("-") if target else (platform.machine().lower(), sys.platform))[:2]
     suffix = ".dll" if system.startswith("win") else ".dylib" if system.startswith(("macos", "darwin")) else ".so"
-    levels = LEVELS if machine in ("x86_64", "amd64") else {"core": ""}
+    levels = LEVELS if machine in ("x86_64", "amd64") else {"core.v1": ""}
     names = [f"{name}{suffix}" for name in levels]
     with tempfile.TemporaryDirectory() as work:
         with ThreadPoolExecutor() as pool:

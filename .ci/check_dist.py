@@ -78,7 +78,7 @@ def faults_of_wheel(path: Path, version: str) -> list[str]:
     """Return what is wrong with a wheel's list of files, with its metadata and with its libraries."""
     name, _, tag = path.stem.partition(f"-{version}-")
     suffix, _, machine = kind_of(tag)
-    levels = ("core", "core-v3", "core-v4") if machine in ("X86_64", "AMD64") else ("core",)
+    levels = ("core.v1", "core.v3", "core.v4") if machine in ("X86_64", "AMD64") else ("core.v1",)
     libraries = {f"ltr_metrics/_ranks/{level}{suffix}" for level in levels}
     expected = package_files() | {f"{name}-{version}.dist-info/{part}" for part in METADATA} | libraries
     with zipfile.ZipFile(path) as archive:

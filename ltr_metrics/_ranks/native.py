@@ -6,13 +6,12 @@ import ctypes
 import os
 import sys
 import threading
-import zlib
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
+from ltr_metrics._ranks.library import load
 from ltr_metrics._rows.cache import cached
 from ltr_metrics._rows.checks import AnyArray, BoolArray, FloatArray, IntArray, require_count
 from ltr_metrics._rows.queries import LabelledQueries
@@ -44,25 +43,7 @@ def _addresses(*arrays: Any) -> list[int]:
     return addresses
 
 
-def _load() -> ctypes.CDLL:
-    """Load the library that is built for the newest kind of processor that this one is; all have the same digits."""
-    folder = Path(__file__).parent
-    suffix = {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
-    sources = sorted(folder.glob("*.[ch]pp"))  # only a checkout has them
-    remedy = f'Compile it: pip install -e "{folder.parents[1]}"' if sources else "Install it again."
-    try:
-        library = ctypes.CDLL(str(folder / f"core{suffix}"))
-        fastest = folder / f"core-v{library.processor_level()}{suffix}"
-        library = ctypes.CDLL(str(fastest)) if fastest.exists() else library
-    except OSError as error:
-        raise ImportError(f"The compiled core of ltr_metrics cannot be loaded: {error}. {remedy}") from None
-    if sources and zlib.crc32(b"".join(path.read_bytes() for path in sources)) != library.source_crc() % 2**32:
-        raise ImportError(f"{folder / 'core.cpp'} or a header has changed since it was compiled. {remedy}")
-    return library
-
-
-_core = _load()
-CORE = Path(_core._name).stem.removeprefix("core")  # noqa: SLF001  # of which processors it is, such as "-v3"
+_core = load()
 _NUMBER, _POINTER = ctypes.c_int64, ctypes.c_void_p
 _core.evaluate.argtypes = [_POINTER, _NUMBER, _POINTER, _POINTER, _NUMBER, _POINTER, _POINTER, _NUMBER]
 _core.rank.argtypes = [_POINTER, _NUMBER, _POINTER, _POINTER, _POINTER, _POINTER, _NUMBER]

@@ -6,7 +6,8 @@ import platform
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 
-from ltr_metrics._ranks.native import CORE
+from ltr_metrics._ranks import native
+from ltr_metrics._ranks.library import level_of
 from ltr_metrics.evaluation.saved import versions
 
 OPTIONAL = (  # by the names that pip knows
@@ -31,7 +32,9 @@ def show_versions() -> None:
     >>> ltr.show_versions()  # doctest: +ELLIPSIS
     ltr_metrics    0...
     """
-    lines = versions() | {"platform": platform.platform(), "compiled core": platform.machine() + CORE}
+    level = level_of(native._core)  # noqa: SLF001
+    core = platform.machine() + (f"-v{level}" if level > 1 else "")
+    lines = versions() | {"platform": platform.platform(), "compiled core": core}
     for name in OPTIONAL:
         with suppress(PackageNotFoundError):
             lines[name] = version(name)

@@ -8,7 +8,6 @@ import multiprocessing
 import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import joblib
@@ -19,6 +18,7 @@ from table import TABLE, Entry
 
 import ltr_metrics as ltr
 from ltr_metrics._ranks import native
+from ltr_metrics._ranks.library import path_of_level
 from ltr_metrics._ranks.native import n_threads_for
 from ltr_metrics.evaluation.means import means_of_parts
 
@@ -37,9 +37,9 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> None:
 def libraries() -> list[ctypes.CDLL]:
     """The compiled cores for each level of the processor, as far as this one has it."""
     found = []
-    for path in sorted(Path(native.__file__).parent.glob("core*")):
-        if path.suffix in (".so", ".dll", ".dylib") and path.stem <= f"core-v{native._core.processor_level()}":
-            found.append(library := ctypes.CDLL(str(path)))
+    for level in range(1, native._core.processor_level() + 1):
+        if path_of_level(level).exists():
+            found.append(library := ctypes.CDLL(str(path_of_level(level))))
             for function in ("evaluate", "rank", "means", "accumulate"):
                 usual, same = getattr(native._core, function), getattr(library, function)
                 same.argtypes, same.restype = usual.argtypes, usual.restype

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import pkgutil
 import re
 import shutil
 import subprocess
@@ -150,18 +151,29 @@ def test_flags_of_the_users_change_no_digit(build: ModuleType, tmp_path: Path, m
     unsafe = "-Ofast -ffast-math -funsafe-math-optimizations -ffinite-math-only -fassociative-math -freciprocal-math"
     for compiler in ("g++", f"gcc {unsafe} -fno-signed-zeros"):  # which does not link the C++ library
         monkeypatch.setenv("CXX", compiler)
-        build._compile(tmp_path, "core.so", "", "")
-        libraries.append((tmp_path / "core.so").read_bytes())
+        build._compile(tmp_path, "core.v1.so", "", "")
+        libraries.append((tmp_path / "core.v1.so").read_bytes())
     assert libraries[0] == libraries[1]
 
 
-@pytest.mark.parametrize("fault", ["core.cpp", "lanes.hpp", "there is no library"])
+def test_no_library_has_the_name_of_a_module() -> None:
+    names = [one.name for one in pkgutil.walk_packages(ltr_metrics.__path__, "ltr_metrics.")]
+    assert {"ltr_metrics._ranks.native", "ltr_metrics._ranks.ranking"} < set(names)
+    assert not [name for name in names if name.startswith("ltr_metrics._ranks.core")]
+
+
+@pytest.mark.parametrize("fault", ["core.cpp", "lanes.hpp", "there is no library", "the library is cut off"])
 def test_a_checkout_never_runs_the_core_of_another_source(fault: str, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "ltr_metrics", tmp_path / "ltr_metrics", ignore=shutil.ignore_patterns("__pycache__"))
     engine = tmp_path / "ltr_metrics" / "_ranks"
     if fault == "there is no library":
         for library in [path for path in engine.iterdir() if path.suffix in {".so", ".dylib", ".dll"}]:
             library.unlink()
+    elif fault == "the library is cut off":
+        if sys.platform != "linux":
+            pytest.skip("other systems look themselves")
+        library = engine / "core.v1.so"
+        library.write_bytes(library.read_bytes()[:-1])
     else:
         with (engine / fault).open("a", encoding="utf-8") as file:  # which has changed since
             file.write("// changed\n")
@@ -171,3 +183,6 @@ def test_a_checkout_never_runs_the_core_of_another_source(fault: str, tmp_path: 
     )  # fmt: skip
     assert run.returncode
     assert f'Compile it: pip install -e "{tmp_path}"' in run.stderr
+    if fault == "the library is cut off":
+        n = library.stat().st_size
+        assert f"{library} is cut off: it has {n:,} of {n + 1:,} bytes." in run.stderr
