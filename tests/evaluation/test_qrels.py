@@ -1,4 +1,4 @@
-"""Judgments and runs in memory, and pytrec_eval's interface."""
+"""Judgments and runs in memory."""
 
 from __future__ import annotations
 
@@ -67,6 +67,20 @@ def test_rows_of_a_data_frame_can_be_in_any_order() -> None:
     assert result.mean == ltr.evaluate(**ltr.from_qrels(QRELS, RUN), **options).mean
     assert result.per_query["map"].tolist() == [0.5, 0.0]
     assert result.per_query["judged@3"].tolist() == [2 / 3, 2 / 3]
+
+
+@pytest.mark.slow
+def test_judgments_and_runs_of_ranx() -> None:
+    ranx = pytest.importorskip("ranx", reason="ranx is not installed: pip install '.[test]'")
+    queries = ("q1", "q3")
+    qrels, run = ({query: of[query] for query in queries} for of in (QRELS, RUN))
+    data = ltr.from_qrels(ranx.Qrels(qrels), ranx.Run(run))  # whose documents are in ranked order
+    result = ltr.evaluate(**data, metrics=["map", "precision@2"], convention="ranx")
+    assert data.docid.tolist() == ["a", "x", "b", "e", "z", "a", "c"]
+    assert {name: values.tolist() for name, values in result.per_query.items()} == {
+        "map(denominator=relevant)": [0.5, 0.0],
+        "precision@2": [0.5, 0.0],
+    }
 
 
 def test_ids_are_compared_as_text() -> None:
@@ -181,8 +195,10 @@ TWO_TYPES = pd.DataFrame({"query_id": [7, "7"], "doc_id": ["a", "b"], "relevance
 # fmt: off
 BAD: list[tuple[Any, Any, str]] = [
     ("qrels.txt", RUN, "Use read_trec for files"),
-    ({"q": [1]}, RUN, r"qrels must be a dict of dicts.* Got \[1\] for query 'q'. Of a list of ids, pass {doc: 1 for doc in"),
+    ({"q": [1]}, RUN, r"qrels must be a dict of dicts.* Got \[1\] for query 'q'. If the ids are those of the relevant documents, pass {doc: 1 for doc in"),
+    ({"q": {"a"}}, RUN, r"Got {'a'} for query 'q'. If the ids are those of the relevant documents, pass {doc: 1 for doc in"),
     (QRELS, {"q1": ["a", "b"]}, r"run must be a dict of dicts.* a score for each .* pass {doc: -rank for rank, doc in enum"),
+    (QRELS, {"q1": {"a", "b"}}, "A set has no order, so the ranking is lost: pass the score of each document"),
     (QRELS, ["a", "b"], r"run must be a dict of dicts"),
     ([("q", "a", 1)], RUN, "qrels must be .* objects with these attributes"),
     (TWO_TYPES.rename(columns={"query_id": "qid"}), RUN, "qrels must be .*'query_id'"),
@@ -204,14 +220,3 @@ BAD: list[tuple[Any, Any, str]] = [
 def test_what_is_refused_has_its_place(qrels: Any, run: Any, message: str, topics: Any) -> None:
     with pytest.raises(ltr.LtrError, match=message):
         ltr.from_qrels(qrels, run, topics=topics)
-
-
-# -- pytrec_eval's interface ------------------------------------------------------------------------------------------
-
-
-PROGRAM = """
-import json, sys, pytrec_eval
-def values(qrels, measures, options, run):
-    return pytrec_eval.RelevanceEvaluator(qrels, set(measures), **options).evaluate(run)
-print(json.dumps([values(*case) for case in json.load(sys.stdin)]))
-"""

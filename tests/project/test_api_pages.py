@@ -14,7 +14,7 @@ import ltr_metrics as ltr
 ROOT = Path(__file__).parents[2]
 PAGES = sorted((ROOT / "docs" / "api").glob("*.md"))
 HOSTS = ("lightgbm", "xgboost", "catboost", "sklearn", "mlflow", "dask", "spark")
-PUBLIC = ("ltr_metrics", *HOSTS, "interleaving", "counterfactual", "metrics", "report", "io", "trec")
+PUBLIC = ("ltr_metrics", *HOSTS, "interleaving", "counterfactual", "metrics", "report", "io")
 LISTING = re.compile(r"```\{eval-rst\}\n(.*?)```", flags=re.DOTALL)
 
 
@@ -68,7 +68,7 @@ def test_the_class_of_each_result_of_an_analysis_is_listed() -> None:
 
 
 def test_signatures_name_all_options() -> None:
-    others = ("interleaving", "counterfactual", "metrics", "report", "io", "trec", "lightgbm", "sklearn")
+    others = ("interleaving", "counterfactual", "metrics", "report", "io", "lightgbm", "sklearn")
     for module in [ltr, *(getattr(ltr, name) for name in others)]:
         for name in module.__all__:
             function = getattr(module, name)
