@@ -18,7 +18,7 @@ from benchmarks.gate import METRIC, RULE, compared
 from benchmarks.intervals import echo_table
 from benchmarks.shapes import FloatArray
 from ltr_metrics._rows.words import FamilyOfGate
-from ltr_metrics.analysis.inference import effective_number, upper_share
+from ltr_metrics.analysis.inference import effective_units_of_share, upper_share
 
 CANDIDATES = (1, 5, 10)
 QUERIES = 200
@@ -85,7 +85,7 @@ def uneven_shares(n_draws: int) -> list[list[str]]:
                 lost = (rng.random(n) < chance).astype(float)
                 share = float(np.average(lost, weights=weight))
                 kish = weight.sum() ** 2 / (weight**2).sum()
-                numbers = effective_number(lost, weight, 10**9), float(kish)
+                numbers = effective_units_of_share(lost, weight, 10**9), float(kish)
                 limit = HEAVY_SHARE if is_weighted else 0.05
                 n_passes += [upper_share(share, number, 0.025) < limit for number in numbers]
             cells.append("{:.1f} ({:.1f})".format(*(100 * n_passes / n_draws)))

@@ -30,7 +30,7 @@ from ltr_metrics.evaluation.differences import SAME, difference_of
 from ltr_metrics.evaluation.means import mean, means
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.order import PairAccuracy
-from ltr_metrics.metrics.requests import Request, SumAtCutoffs, declared_sums, sums_and_functions
+from ltr_metrics.metrics.requests import Request, declared_sums, sums_and_functions
 
 CHANCE, IDEAL = "chance:", "ideal:"  # what precedes the names of metrics in tables of values per query
 NO_BEST_ORDER = "its best order is not known."
