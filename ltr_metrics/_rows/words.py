@@ -37,6 +37,7 @@ PartOfSearch = Literal["test", "train"]
 
 # -- interleaving
 InterleavingMethod = Literal["team_draft", "ppm", "balanced"]
+SimulatedMethod = Literal["team_draft", "ppm"]
 ClusterOfImpressions = Literal["user", "query"]
 OutcomeBy = Literal["wins", "credit"]
 TiesOfRankings = Literal["stable", "random"]

@@ -15,7 +15,7 @@ import pytest
 
 from ltr_metrics.errors import LtrError, LtrTypeError, LtrValueError
 from ltr_metrics.interleaving import Impression, Shown, read_impressions, score, write_impressions
-from ltr_metrics.online.interleaving.methods import METHODS
+from ltr_metrics.online.interleaving.scoring import METHODS
 
 RANKINGS = {"old": ["a", "b", "c", "d"], "new": ["b", "d", "a", "e"], "third": ["e", "c", "b", "a"]}
 TWO = {name: RANKINGS[name] for name in ("old", "new")}
@@ -148,6 +148,7 @@ def test_a_log_is_scored_by_the_method_that_mixed_it(tmp_path: Path) -> None:
         (tmp_path / "log.jsonl", "ppm", "log.jsonl:1: The list was mixed by team_draft. Score it by that"),
         (made("team_draft", 3), "ppm", "mixed by a method with teams.*ppm would give"),
         (made("ppm", 3), "team_draft", "TeamDraft needs teams"),
+        ([replace(one, method="ppm") for one in made("ppm", 3, TWO)], "balanced", "The list was mixed by ppm"),
     ]
     for log, method, message in sources:
         with pytest.raises(LtrError, match=message):

@@ -20,7 +20,7 @@ from profiles import examples
 
 from ltr_metrics.errors import LtrError, LtrValueError
 from ltr_metrics.interleaving import Balanced, PairwisePreference, Shown, TeamDraft
-from ltr_metrics.online.interleaving.methods import METHODS as BY_NAME
+from ltr_metrics.online.interleaving.scoring import METHODS as BY_NAME
 
 ALL = [TeamDraft, PairwisePreference, Balanced]
 A, B, C = [1, 2, 3, 4], [3, 1, 5, 2], [6, 3]

@@ -28,7 +28,7 @@ def estimate_propensities(
 ) -> Propensities:
     r"""Estimate from logged clicks how often users examine each position.
 
-    All methods assume the position-based model. A click is the examination of a position, with a
+    Both methods assume the position-based model. A click is the examination of a position, with a
     probability that depends only on the position, and the attraction of the document:
 
     .. math:: P(\text{click}) = propensity_{position} \; attraction_{document}
@@ -36,7 +36,7 @@ def estimate_propensities(
     "randomized" is for impressions whose order was drawn at random. The click rates at the
     positions then have the ratios of the propensities. "harvesting" compares the click rates of the
     same document of the same query at different positions, where several rankers displayed it
-    (Agarwal et al., WSDM 2019). "em" fits the model by expectation-maximisation.
+    (Agarwal et al., WSDM 2019).
 
     Parameters
     ----------
@@ -47,10 +47,10 @@ def estimate_propensities(
     qid : array-like of shape (n_rows,)
         One id per row, in any order, of any hashable type: the query. A document of one query is
         the same document in all impressions.
-    method : {"randomized", "harvesting", "em"}
+    method : {"randomized", "harvesting"}
         The method. "randomized" makes the fewest assumptions.
     document : array-like of shape (n_rows,), optional
-        Document ids, which "harvesting" and "em" need.
+        Document ids, for "harvesting".
     experiment : array-like of shape (n_rows,), optional
         For "randomized": a label of the positions among which a row was randomized, such as
         ``"1-3"`` where positions 1 and 3 were swapped at random. Leave out rows that were not
@@ -66,15 +66,13 @@ def estimate_propensities(
     Raises
     ------
     LtrValueError, LtrTypeError
-        If positions are never compared, which the message names, or have no clicks. Also if "em"
-        does not converge, and for missing or wrong columns.
+        If positions are never compared, which the message names, or have no clicks. Also for
+        missing or wrong columns.
 
     Warns
     -----
     LtrWarning
-        If "em" has few impressions of each document at each position. Maximum likelihood is then
-        biased, because each document has a parameter of its own. Also if there are fewer than 40
-        clusters, since the standard errors are then too small.
+        If there are fewer than 40 clusters, since the standard errors are then too small.
 
     See Also
     --------
@@ -83,9 +81,8 @@ def estimate_propensities(
 
     References
     ----------
-    Joachims, Swaminathan & Schnabel, WSDM 2017 (swaps); Agarwal et al., WSDM 2019 (harvesting);
-    Wang et al., WSDM 2018 (EM). Mantel & Haenszel, 1959, and Greenland & Robins, 1985, combine
-    ratios over documents.
+    Joachims, Swaminathan & Schnabel, WSDM 2017 (swaps); Agarwal et al., WSDM 2019 (harvesting).
+    Mantel & Haenszel, 1959, and Greenland & Robins, 1985, combine ratios over documents.
 
     Examples
     --------
@@ -105,8 +102,8 @@ def estimate_propensities(
     if (method == "randomized") == (document is not None):
         needs = "does not use document" if document is not None else "needs document, one id per row"
         raise LtrTypeError(
-            f'method="{method}" {needs}. Only "harvesting" and "em" compare the clicks on the same '
-            "document at different positions, and need document ids for it."
+            f'method="{method}" {needs}. "harvesting" compares the clicks on the same document at different positions, '
+            'and "randomized" those on whatever was displayed there.'
         )
     if experiment is not None and method != "randomized":
         raise LtrTypeError(f'method="{method}" does not use experiment, which belongs to method="randomized".')

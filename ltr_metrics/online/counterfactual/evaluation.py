@@ -94,7 +94,7 @@ class ClickEvaluation(Evaluation):
         Number of clicked documents of each query.
     fingerprint : Fingerprint
         A summary of clicks, weights and estimator.
-    estimator : {"ips", "snips", "dr", "standard", "interaction"}
+    estimator : {"ips", "snips", "dr"}
         How clicks were corrected.
     clip : float or None
         Largest weight.

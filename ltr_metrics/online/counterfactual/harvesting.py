@@ -17,8 +17,6 @@ import numpy as np
 from ltr_metrics._rows.checks import FloatArray, IntArray
 from ltr_metrics.errors import LtrValueError
 
-Estimate = tuple[FloatArray, FloatArray]  # log propensities of all positions but the first, and their covariance
-
 
 @dataclass(frozen=True, eq=False)
 class Cells:
@@ -89,13 +87,12 @@ class Cells:
             self.clicks[chosen],
         )
 
-    def by_cluster(self, values: FloatArray) -> FloatArray:
-        """Sum one value per cell over each cluster."""
-        return np.asarray(np.bincount(self.cluster, weights=values), dtype=np.float64)
 
+def estimate_by_harvesting(cells: Cells) -> tuple[FloatArray, FloatArray]:
+    """Return the log propensities of all positions but the first, and their covariance.
 
-def estimate_by_harvesting(cells: Cells) -> Estimate:
-    """Return the estimate of clicked strata that were displayed at two positions or more."""
+    The strata of the cells were clicked, and displayed at two positions or more.
+    """
     n_positions = len(cells.positions)
     sums = _comparable_clicks(cells)
     i, j = np.nonzero(np.triu((sums > 0) & (sums.T > 0)))  # the pairs of positions
@@ -105,7 +102,7 @@ def estimate_by_harvesting(cells: Cells) -> Estimate:
     weighted = design.T * (sum_i * sum_j / (sum_i + sum_j))
     combine = np.asarray(np.linalg.solve(weighted @ design, weighted), dtype=np.float64)  # (n - 1) x pairs
     n_clusters = int(cells.cluster.max()) + 1
-    influence = np.zeros((n_positions - 1, n_clusters))
+    influence = np.zeros((n_positions - 1, n_clusters))  # of each cluster on each estimate
     for k in range(n_positions):
         at_k = (i == k) | (j == k)
         pairs = zip(*(of_pair[at_k].tolist() for of_pair in (i, j, ratio, sum_i, sum_j)), strict=True)
@@ -115,7 +112,7 @@ def estimate_by_harvesting(cells: Cells) -> Estimate:
         stratum, cluster = cells.stratum[cell], cells.cluster[cell]
         of_cell = of_click[:, stratum] * cells.clicks[cell] + of_impression[:, stratum] * cells.impressions[cell]
         influence += [np.bincount(cluster, of_log, n_clusters) for of_log in of_cell]
-    return combine @ np.log(ratio), covariance_of(influence)
+    return combine @ np.log(ratio), influence @ influence.T * (n_clusters / (n_clusters - 1))
 
 
 def _comparable_clicks(cells: Cells) -> FloatArray:
@@ -144,10 +141,3 @@ def _influence_at(cells: Cells, k: int, i: int, j: int, ratio: float, sum_i: flo
     fitted = np.divide(clicks[:, i] + clicks[:, j], n_i + ratio * n_j, out=np.zeros_like(n_i), where=share > 0)
     factor, rate = (-n_j * share / sum_i, fitted) if k == i else (n_i * share / sum_j, ratio * fitted)
     return np.array([factor, -factor * rate])
-
-
-def covariance_of(influence: FloatArray) -> FloatArray:
-    """Return the covariance of estimates from the influence of each cluster on each, (estimates, clusters)."""
-    n = influence.shape[1]
-    covariance: FloatArray = influence @ influence.T * (n / (n - 1))
-    return covariance

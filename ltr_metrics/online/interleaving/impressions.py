@@ -48,8 +48,7 @@ class Impression:
     length : int, optional
         The ``length`` that was passed to the `Method`. Default: the number of documents shown.
     query : text or number, optional
-        The query, for ``score(..., cluster="query")`` and
-        `ltr_metrics.counterfactual.evaluate_slates`. It does not affect the credit.
+        The query, for ``score(..., cluster="query")``. It does not affect the credit.
     method : str, optional
         The method that mixed the list, such as ``"ppm"``. `score` raises an error for any other.
     user : text or number, optional

@@ -71,7 +71,6 @@ class Method(ABC):
     --------
     TeamDraft : One team per ranker.
     PairwisePreference : Preferences between pairs of documents.
-    # Documents drawn at random, by rank.
     Balanced : Two rankings that take turns.
 
     Examples
@@ -225,11 +224,6 @@ class Method(ABC):
         if len(documents) not in self._lengths:
             return f"it has {len(documents)} documents instead of {' or '.join(map(str, sorted(self._lengths)))}"
         return ""
-
-
-def best_unlisted(rankings: list[list[Hashable]], listed: set[Hashable]) -> list[Hashable | None]:
-    """Return the best document of each ranking that is not listed yet, or None if all are listed."""
-    return [next((document for document in ranking if document not in listed), None) for ranking in rankings]
 
 
 def generator_of(random_state: Any) -> np.random.Generator:

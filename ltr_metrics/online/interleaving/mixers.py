@@ -1,9 +1,8 @@
-"""The rankings of many queries as flat arrays, and what mixes them.
+"""The rankings of many queries as flat arrays, and Team Draft and PPM for many impressions at once.
 
-`OneByOne` is for any method. Team Draft and PPM have mixers for many impressions at once; their
-rules and formulas are in `team_draft.py` and `pairwise_preference.py`. A mixer draws a list for each
-of many queries (`mix`), and gives each ranker credit for each of these impressions (`credit`), as an
-array of shape (n_rankers, n_impressions).
+Their rules and formulas are in `team_draft.py` and `pairwise_preference.py`. A mixer draws a list for
+each of many queries (`mix`), and gives each ranker credit for each of these impressions (`credit`), as
+an array of shape (n_rankers, n_impressions). This is a hundred times as fast as one by one.
 """
 
 from __future__ import annotations
@@ -94,7 +93,7 @@ class RankingArrays:
         return np.minimum(self.sizes, self.length)
 
     def candidates(self) -> RankingArrays:
-        """Return the documents that Team Draft and PPM may show, by best rank: those in the top of any ranking."""
+        """Return the documents that may be shown, by best rank: those in the top of any ranking."""
         top = self.best_rank[:-1]
         kept = np.flatnonzero(top <= self.length)
         kept = kept[np.lexsort((top[kept], self.query[kept]))]
@@ -123,9 +122,6 @@ class ShownLists(NamedTuple):
 
     documents: IntArray
     teams: AnyArray | None = None
-
-
-# -- Team Draft and PPM for many impressions at once, a hundred times faster ------------------------------------------
 
 
 class Draws:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from array import array
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import get_args
 
 import numpy as np
@@ -13,9 +14,15 @@ from ltr_metrics._rows.checks import require_option
 from ltr_metrics._rows.ids import is_missing
 from ltr_metrics._rows.words import ClusterOfImpressions, InterleavingMethod
 from ltr_metrics.errors import LtrValueError, naming
-from ltr_metrics.online.interleaving.impressions import Impression, in_text, located
-from ltr_metrics.online.interleaving.methods import method_named, method_of
+from ltr_metrics.online.interleaving.balanced import Balanced
+from ltr_metrics.online.interleaving.impressions import Impression, Texts, in_text, located
+from ltr_metrics.online.interleaving.method import Method
 from ltr_metrics.online.interleaving.outcome import Outcome
+from ltr_metrics.online.interleaving.pairwise_preference import PairwisePreference
+from ltr_metrics.online.interleaving.team_draft import TeamDraft
+
+METHODS: dict[str, type[Method]] = {"team_draft": TeamDraft, "ppm": PairwisePreference, "balanced": Balanced}
+CACHE_SIZE = 1024  # methods of a log that are kept, since queries recur
 
 
 def score(
@@ -53,7 +60,7 @@ def score(
         before, or if the method needs teams and there are none. With ``cluster``, if an impression
         lacks the user or query. These errors name the file and
         line, or the number of the impression from 0. Also if there are no impressions, and for an
-        unknown method or option.
+        unknown method.
 
     See Also
     --------
@@ -69,7 +76,7 @@ def score(
     >>> outcome.wins.tolist(), outcome.credit.tolist()
     ([[0, 0], [2, 0]], [0.0, 2.0])
     """
-    has_teams = method_named(method).has_teams
+    has_teams = METHODS[require_option("method", method, tuple(METHODS))].has_teams
     if cluster is not None:
         require_option("cluster", cluster, get_args(ClusterOfImpressions))
     models: list[str] = []
@@ -79,7 +86,7 @@ def score(
         with naming(location):
             _refuse_other(impression, models, method, has_teams)
             rankings, shown = in_text(impression)
-            mixed = method_of(method, rankings, impression.length or len(shown.documents))
+            mixed = _method_of(method, rankings, impression.length or len(shown.documents))
             credit_of = dict(zip(impression.rankings, mixed.credit(shown, impression.clicks), strict=True))
             credit.extend(credit_of[model] for model in models)
             if cluster is not None:
@@ -93,6 +100,12 @@ def score(
         raise LtrValueError("There is no impression to score: the log is empty.")
     matrix = np.frombuffer(credit).reshape(-1, len(models)).T
     return Outcome(models, method, matrix, cluster=None if cluster is None else labels)
+
+
+@lru_cache(CACHE_SIZE)
+def _method_of(name: str, rankings: Texts, length: int) -> Method:
+    """Return the method that mixed some rankings."""
+    return METHODS[name](rankings, length)
 
 
 def _refuse_other(impression: Impression, models: list[str], method: str, has_teams: bool) -> None:

@@ -10,13 +10,13 @@ import inspect
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
 from ltr_metrics._ranks.native import n_threads_for
 from ltr_metrics._rows.checks import AnyArray, FloatArray, require_count, require_option
-from ltr_metrics._rows.words import TiesOfRankings
+from ltr_metrics._rows.words import SimulatedMethod, TiesOfRankings
 from ltr_metrics.analysis.settings import seed_from
 from ltr_metrics.errors import LtrTypeError, LtrValueError, naming
 from ltr_metrics.evaluation.evaluate import DataOptions, Queries, queries_from, with_data_options
@@ -28,8 +28,6 @@ from ltr_metrics.online.interleaving.outcome import Outcome
 if TYPE_CHECKING:
     from typing_extensions import Unpack  # of typing from Python 3.11 on
 
-Vectorized = VectorizedTeamDraft | VectorizedPPM
-VECTORIZED: dict[str, type[Vectorized]] = {"team_draft": VectorizedTeamDraft, "ppm": VectorizedPPM}
 BLOCK = 16_384  # impressions at a time: enough to amortise NumPy's call overhead, few enough for a core's cache
 ROWS_PER_IMPRESSION = 40  # rows that take as long to evaluate as an impression takes to simulate
 TIES_STREAM, IMPRESSIONS_STREAM = range(2)  # spawn keys of the random streams
@@ -40,7 +38,7 @@ def simulate(
     y_true: Any,
     scores: Mapping[str, Any],
     *,
-    method: Literal["team_draft", "ppm"],
+    method: SimulatedMethod,
     clicks: ClickModel,
     impressions: int = 10_000,
     length: int = 10,
@@ -62,8 +60,7 @@ def simulate(
     scores : mapping of str to array-like of shape (n_rows,)
         Two or more models, by name.
     method : {"team_draft", "ppm"}
-        The method that mixes the lists. The first two simulate many impressions at once. The others
-        simulate one by one and are about a hundred times slower.
+        The method that mixes the lists.
     clicks : ClickModel
         The users.
     impressions : int, default 10_000
@@ -113,7 +110,7 @@ def simulate(
     n_impressions, length = require_count("impressions", impressions), require_count("length", length)
     if not isinstance(clicks, ClickModel):
         raise LtrTypeError(f"clicks must be a ClickModel, such as ClickModel.informational(grades=3). Got {clicks!r}.")
-    require_option("method", method, tuple(VECTORIZED))
+    require_option("method", method, get_args(SimulatedMethod))
     queries = queries_from(y_true, data, "simulate", PARAMETERS)
     clicks.require_grades(queries.grades, min(length, int(queries.n_ranked.max())))
     clicks.warn_of_grades(queries.grades)
@@ -121,7 +118,8 @@ def simulate(
     rankings = RankingArrays.from_scores(
         queries, _check_scores(queries, scores), length, _tie_break(queries, ties, seed)
     )
-    mixer = VECTORIZED[method](rankings)
+    mixer: VectorizedTeamDraft | VectorizedPPM
+    mixer = VectorizedTeamDraft(rankings) if method == "team_draft" else VectorizedPPM(rankings)
     cumulative_weight = _cumulative_weight(queries)
 
     def run_block(start: int) -> FloatArray:

@@ -1,15 +1,16 @@
-"""Methods with teams, with the exact probability of a list; Team Draft interleaving and multileaving."""
+"""Team Draft interleaving and multileaving, with the exact probability of a list."""
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
-from collections.abc import Collection, Hashable
+from collections.abc import Hashable
 
 import numpy as np
 
 from ltr_metrics._rows.checks import FloatArray
 from ltr_metrics.errors import LtrTypeError, LtrValueError
-from ltr_metrics.online.interleaving.method import Method, Shown, best_unlisted
+from ltr_metrics.online.interleaving.method import Method, Shown
 
 MAX_STATES = 2**14  # more than sixteen rankers with equal rankings have more
 
@@ -73,59 +74,44 @@ class TeamDraft(Method):
                 "TeamDraft needs teams to give credit, and a list of documents has none. Pass what mix returned, or "
                 "Shown(documents, teams)."
             )
-        if self._follow_draws(documents, teams)[1] is None:
+        if 0 in self._chances(documents, teams):
             return None
         clicked = [teams[slot] for slot in slots]
         return np.bincount(clicked, minlength=len(self.rankings)).astype(np.float64)
 
-    def _draws(self, documents: list[Hashable]) -> tuple[FloatArray, list[int]]:
-        draws_document, has_documents = np.zeros((len(documents), len(self.rankings))), []
+    def _probability(self, documents: list[Hashable], teams: list[int] | None) -> float:
+        return math.prod(self._chances(documents, teams))
+
+    def _chances(self, documents: list[Hashable], teams: list[int] | None) -> list[float]:
+        """Return the probability of each document of a list given those above it, up to the first impossible one.
+
+        A state is the set of rankers that have drawn in the current round, one bit per ranker.
+        """
+        chances: list[float] = []
+        states = {0: 1.0}  # the probability of each state, given the documents so far
         listed: set[Hashable] = set()
         for slot, document in enumerate(documents):
-            best = best_unlisted(self.rankings, listed)
-            draws_document[slot] = [one == document for one in best]
-            has_documents.append(sum(1 << i for i, one in enumerate(best) if one is not None))
-            listed.add(document)
-        return draws_document, has_documents
-
-    def _probability(self, documents: list[Hashable], teams: list[int] | None) -> float:
-        return self._follow_draws(documents, teams)[0]
-
-    def _follow_draws(
-        self, documents: list[Hashable], teams: list[int] | None, slots: Collection[int] = ()
-    ) -> tuple[float, FloatArray | None]:
-        """Return the probability of a list, and the expected number of clicked documents of each team given it.
-
-        A state is the set of rankers that have drawn in the current round, one bit per ranker. It has a
-        vector: its probability given the documents so far, and this times the credit of each ranker. The
-        credit is None if the list is impossible.
-        """
-        draws, has_documents = self._draws(documents)
-        n_rankers = len(self.rankings)
-        if teams is not None:
-            draws = draws * np.eye(n_rankers)[teams]  # the other rankers did not draw
-        states, probability = {0: np.eye(1, n_rankers + 1)[0]}, 1.0
-        for slot, by_ranker in enumerate(draws):
-            after: dict[int, FloatArray] = defaultdict(lambda: np.zeros(n_rankers + 1))
-            rankers = np.flatnonzero(by_ranker).tolist()
-            for state, vector in states.items():
-                waiting = has_documents[slot] & ~state
+            best = [next((one for one in ranking if one not in listed), None) for ranking in self.rankings]
+            can_draw = sum(1 << ranker for ranker, one in enumerate(best) if one is not None)
+            drawers = [ranker for ranker, one in enumerate(best) if one == document]
+            if teams is not None:
+                drawers = [ranker for ranker in drawers if ranker == teams[slot]]
+            after: dict[int, float] = defaultdict(float)
+            for state, probability in states.items():
+                waiting = can_draw & ~state
                 if not waiting:  # a new round
-                    state, waiting = 0, has_documents[slot]
-                for ranker in rankers:
+                    state, waiting = 0, can_draw
+                for ranker in drawers:
                     if waiting >> ranker & 1:
-                        drawn = vector * (by_ranker[ranker] / waiting.bit_count())
-                        if slot in slots:
-                            drawn[1 + ranker] += drawn[0]
-                        after[state | 1 << ranker] += drawn
+                        after[state | 1 << ranker] += probability / waiting.bit_count()
             if len(after) > MAX_STATES:
                 raise LtrValueError(
-                    f"With {n_rankers} rankers, the exact sum over all ways to draw this list has more than "
+                    f"With {len(best)} rankers, the exact sum over all ways to draw this list has more than "
                     f"{MAX_STATES:,} terms. Pass the result of mix, because with its teams only one term is left."
                 )
-            total = float(sum(vector[0] for vector in after.values()))
-            if total == 0:
-                return 0.0, None
-            probability *= total
-            states = {state: vector / total for state, vector in after.items()}
-        return probability, np.sum(list(states.values()), axis=0)[1:]
+            chances.append(sum(after.values()))
+            if chances[-1] == 0:
+                break
+            states = {state: probability / chances[-1] for state, probability in after.items()}
+            listed.add(document)
+        return chances
