@@ -1,7 +1,13 @@
-"""Metrics in exact arithmetic: numbers of 60 digits, and the mean over all orders of a tie by a closed form.
+"""The formula of each metric, in numbers of 60 digits: what the package is compared with.
 
-It reaches lists and ties of 30,000 documents, where `reference.py`, which enumerates orders, ends at a few. The closed
-forms were derived for this file and share nothing with the package; `test_exact.py` holds them against enumeration.
+It is written from `docs/definitions.md` and shares nothing with the package: one query at a time, plain lists and
+loops. The formula is the first line of each docstring. In it, y_i is the grade at rank i, rel_i is 1 for a relevant
+document and otherwise 0, R is the number of relevant documents of the query, and sums run over the ranks down to k.
+
+A ranking is a list of runs, from the highest score to the lowest: the grades of documents of equal score, whose order
+is open. Each function returns the mean over all orders, by a closed form that reaches ties of 30,000 documents. Where
+every run has one document, it is the formula itself, so `value(..., by_enumeration=True)`, the mean of the formula over
+every order, checks each closed form (`test_exact.py`).
 """
 
 from __future__ import annotations
@@ -15,17 +21,26 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 
-import reference
-from reference import ELEVEN_LEVELS, Cutoff, Gain, Ranked, Recall, Rel, is_relevant
-
 DIGITS = Context(prec=60)
 NOTHING = Decimal("1e-30")  # no float64 shows it beside 1
 Run = Sequence[float]  # documents of equal score, whose order is open; one document where it is not
 Runs = Sequence[Run]
+Labels = Sequence[float]  # the grades of all documents of the query, ranked or not; NaN: not judged
+Rel = float | str | None
+Gain = str | tuple[float, ...]  # also of probabilities
+Cutoff = int | None
+Recall = float | tuple[float, ...]
+ELEVEN_LEVELS = tuple(i / 10 for i in range(11))
 
 
 def exact(number: float | Fraction) -> Decimal:
     return Decimal(number.numerator) / number.denominator if isinstance(number, Fraction) else Decimal(number)
+
+
+def is_relevant(grade: float, rel: Rel = None) -> bool:
+    if isinstance(rel, str) and rel.startswith(">"):
+        return grade > float(rel[1:])
+    return grade >= (1 if rel in (None, "binary") else rel)
 
 
 @functools.cache
@@ -76,23 +91,26 @@ def one(rank: int) -> Decimal:
     return Decimal(1)
 
 
-def cg(runs: Runs, labels: Ranked, k: Cutoff) -> Decimal:
+def cg(runs: Runs, labels: Labels, k: Cutoff) -> Decimal:
+    """sum of y_i."""
     return gains(runs, k, Decimal, one)
 
 
-def dcg(runs: Runs, labels: Ranked, k: Cutoff, gain: Gain = "exp", discount: str = "log2") -> Decimal:
+def dcg(runs: Runs, labels: Labels, k: Cutoff, gain: Gain = "exp", discount: str = "log2") -> Decimal:
+    """sum of gain(y_i) x discount(i), by default of (2^y_i - 1) / log2(i + 1)."""
     return gains(runs, k, lambda y: gain_of(y, gain), lambda rank: discount_at(rank, discount))
 
 
 def ndcg(
     runs: Runs,
-    labels: Ranked,
+    labels: Labels,
     k: Cutoff,
     gain: Gain = "exp",
     discount: str = "log2",
     ideal: str = "cutoff",
     short: str = "pad",
 ) -> Decimal:
+    """DCG / DCG of all documents by descending grade; undefined where no document has a gain."""
     n = sum(map(len, runs))
     if all(gain_of(y, gain) == 0 for y in labels):
         return Decimal("nan")
@@ -111,17 +129,20 @@ def hits(runs: Runs, k: Cutoff, rel: Rel) -> Decimal:
     return gains(runs, k, lambda y: Decimal(is_relevant(y, rel)), one)
 
 
-def precision(runs: Runs, labels: Ranked, k: Cutoff, rel: Rel = None, short: str = "pad") -> Decimal:
+def precision(runs: Runs, labels: Labels, k: Cutoff, rel: Rel = None, short: str = "pad") -> Decimal:
+    """sum of rel_i / k; without a cutoff, and with short=cut if it is shorter, the length of the list takes the place of k."""
     n = sum(map(len, runs))
     divisor = n if k is None else k if short == "pad" else min(k, n)
     return hits(runs, k, rel) / divisor if divisor else Decimal(0)
 
 
-def recall(runs: Runs, labels: Ranked, k: Cutoff, rel: Rel = None) -> Decimal:
+def recall(runs: Runs, labels: Labels, k: Cutoff, rel: Rel = None) -> Decimal:
+    """sum of rel_i / R."""
     return share(hits(runs, k, rel), count(labels, rel))
 
 
-def f1(runs: Runs, labels: Ranked, k: Cutoff, rel: Rel = None) -> Decimal:
+def f1(runs: Runs, labels: Labels, k: Cutoff, rel: Rel = None) -> Decimal:
+    """2 P R / (P + R), the harmonic mean of precision P and recall R."""
     relevant = count(labels, rel)
     return 2 * share(hits(runs, k, rel), relevant) * relevant / (relevant + (sum(map(len, runs)) if k is None else k))
 
@@ -130,31 +151,36 @@ def share(part: Decimal, whole: Decimal | int) -> Decimal:
     return part / whole if whole else Decimal("nan")
 
 
-def r_precision(runs: Runs, labels: Ranked, k: None, rel: Rel = None) -> Decimal:
+def r_precision(runs: Runs, labels: Labels, k: None, rel: Rel = None) -> Decimal:
+    """The precision of the first R documents."""
     relevant = count(labels, rel)
     return share(hits(runs, relevant, rel), relevant)
 
 
 def rbp(
     runs: Runs,
-    labels: Ranked,
+    labels: Labels,
     k: Cutoff,
     rel: Rel = None,
     p: float = 0.8,
     graded: str | None = None,
     max_grade: float = 4,
 ) -> Decimal:
+    """(1 - p) x sum of rel_i p^(i-1), or of grades, or of grades as a share of max_grade, in the place of rel_i."""
+
     def gain(y: float) -> Decimal:
         return Decimal(y) / (Decimal(max_grade) if graded == "max" else 1) if graded else Decimal(is_relevant(y, rel))
 
     return (1 - Decimal(p)) * gains(runs, k, gain, lambda rank: Decimal(p) ** (rank - 1))
 
 
-def arp(runs: Runs, labels: Ranked, k: None) -> Decimal:
+def arp(runs: Runs, labels: Labels, k: None) -> Decimal:
+    """sum of i y_i / sum of y_i."""
     return share(gains(runs, None, Decimal, Decimal), cg(runs, labels, None))
 
 
-def mean_of(runs: Runs, labels: Ranked, k: Cutoff) -> Decimal:
+def mean_of(runs: Runs, labels: Labels, k: Cutoff) -> Decimal:
+    """sum of the column's values / the number of documents down to k."""
     n = sum(map(len, runs))
     return share(cg(runs, labels, k), n if k is None else min(k, n))
 
@@ -181,7 +207,8 @@ def precisions(
     return total
 
 
-def average_precision(runs: Runs, labels: Ranked, k: Cutoff, rel: Rel = None, denominator: str = "min") -> Decimal:
+def average_precision(runs: Runs, labels: Labels, k: Cutoff, rel: Rel = None, denominator: str = "min") -> Decimal:
+    """sum of rel_i (rel_1 + ... + rel_i) / i, divided by min(R, k), R, k, or the hits down to k."""
     relevant = count(labels, rel)
     if not relevant:
         return Decimal("nan")
@@ -221,8 +248,13 @@ def drawings(m: int, r: int, t: int) -> dict[int, Decimal]:
 
 
 def q_measure(
-    runs: Runs, labels: Ranked, k: Cutoff, rel: Rel = None, gain: Gain = "linear", beta: float = 1
+    runs: Runs, labels: Labels, k: Cutoff, rel: Rel = None, gain: Gain = "linear", beta: float = 1
 ) -> Decimal:
+    """sum of rel_i (C(i) + beta cg(i)) / (i + beta cg*(i)), divided by min(R, k).
+
+    C is the number of relevant documents so far, cg the sum of their gains, and cg* that sum in the ideal ranking.
+    """
+
     def value(y: float) -> Decimal:
         return 1 + Decimal(beta) * gain_of(y, gain) if is_relevant(y, rel) else Decimal(0)
 
@@ -304,14 +336,16 @@ def probability(y: float, highest: Decimal, p: Gain) -> Decimal:
     return Decimal(y) if p == "label" else (2 ** Decimal(y) - 1) / 2**highest
 
 
-def err(runs: Runs, labels: Ranked, k: Cutoff, max_grade: float | str = 4, p: str = "exp") -> Decimal:
+def err(runs: Runs, labels: Labels, k: Cutoff, max_grade: float | str = 4, p: str = "exp") -> Decimal:
+    """sum of 1/i x p_i x (1 - p_1) ... (1 - p_(i-1)), where p_i = (2^y_i - 1) / 2^max_grade, or y_i itself."""
     highest = Decimal(max(labels) if max_grade == "query" else max_grade)
     return cascade(runs, k, lambda y: probability(y, highest, p), lambda rank: 1 / Decimal(rank))
 
 
 def pfound(
-    runs: Runs, labels: Ranked, k: Cutoff, p_break: float = 0.15, p_rel: Gain = "label", max_grade: float | str = 4
+    runs: Runs, labels: Labels, k: Cutoff, p_break: float = 0.15, p_rel: Gain = "label", max_grade: float | str = 4
 ) -> Decimal:
+    """sum of (1 - p_break)^(i-1) x p_i x (1 - p_1) ... (1 - p_(i-1)), where p_rel gives p_i for y_i."""
     highest = Decimal(max(labels) if max_grade == "query" else max_grade)
     table = (0, 0.07, 0.14, 0.41, 0.61) if p_rel == "yandex" else p_rel
     looks = 1 - Decimal(p_break)
@@ -320,8 +354,11 @@ def pfound(
     )
 
 
-def reciprocal_rank(runs: Runs, labels: Ranked, k: Cutoff, rel: Rel = None) -> Decimal:
-    """The first of r relevant documents is at the j-th of m ranks with probability C(m-j, r-1) / C(m, r)."""
+def reciprocal_rank(runs: Runs, labels: Labels, k: Cutoff, rel: Rel = None) -> Decimal:
+    """1 / (rank of the first relevant document), and 0 if it is below k; undefined where R = 0.
+
+    In a tie of m documents, the first of r relevant ones is at the j-th rank with probability C(m-j, r-1) / C(m, r).
+    """
     if not count(labels, rel):
         return Decimal("nan")
     for above, run, n_within in placed(runs, k):
@@ -336,7 +373,8 @@ def reciprocal_rank(runs: Runs, labels: Ranked, k: Cutoff, rel: Rel = None) -> D
     return Decimal(0)
 
 
-def hit(runs: Runs, labels: Ranked, k: Cutoff, rel: Rel = None) -> Decimal:
+def hit(runs: Runs, labels: Labels, k: Cutoff, rel: Rel = None) -> Decimal:
+    """1 if a document down to k is relevant, and otherwise 0."""
     for _, run, t in placed(runs, k):
         m, r = len(run), count(run, rel)
         if r:
@@ -347,8 +385,12 @@ def hit(runs: Runs, labels: Ranked, k: Cutoff, rel: Rel = None) -> Decimal:
 # -- functions of the whole ranking ------------------------------------------------------------------------------------
 
 
-def bpref(runs: Runs, labels: Ranked, k: None, rel: Rel = None) -> Decimal:
-    """In a tie with q judged nonrelevant documents, 0, 1, ..., or q of them are above a relevant one, equally likely."""
+def bpref(runs: Runs, labels: Labels, k: None, rel: Rel = None) -> Decimal:
+    """1/R x sum over ranked relevant documents of 1 - min(N above it, R) / min(N, R).
+
+    N are judged documents that are not relevant. In a tie with q of them, 0, 1, ..., or q are above a relevant one,
+    equally likely.
+    """
 
     def nonrelevant(grades: Iterable[float]) -> int:
         return sum(not is_relevant(y, rel) for y in grades if not math.isnan(y))
@@ -365,9 +407,9 @@ def bpref(runs: Runs, labels: Ranked, k: None, rel: Rel = None) -> Decimal:
 
 
 def iprec(
-    runs: Runs, labels: Ranked, k: None, rel: Rel = None, recall: Recall = ELEVEN_LEVELS, rounding: str = "up"
+    runs: Runs, labels: Labels, k: None, rel: Rel = None, recall: Recall = ELEVEN_LEVELS, rounding: str = "up"
 ) -> Decimal:
-    """Count orders rank by rank, for each value that the highest precision may have."""
+    """Mean over recall levels of the highest precision at ranks from which on so many relevant documents are found."""
     relevant = count(labels, rel)
     if not relevant:
         return Decimal("nan")
@@ -423,7 +465,27 @@ def _orders_up_to(value: Fraction, above: int, relevant_above: int, m: int, r: i
     return orders[r]
 
 
-sum_of = cg  # the values of a column instead of grades
+METRICS = {
+    "cg": cg,
+    "dcg": dcg,
+    "ndcg": ndcg,
+    "precision": precision,
+    "recall": recall,
+    "f1": f1,
+    "hit": hit,
+    "rprec": r_precision,
+    "map": average_precision,
+    "iprec": iprec,
+    "bpref": bpref,
+    "q": q_measure,
+    "mrr": reciprocal_rank,
+    "err": err,
+    "rbp": rbp,
+    "pfound": pfound,
+    "arp": arp,
+    "mean_of": mean_of,
+    "sum_of": cg,  # the values of a column instead of grades
+}
 
 
 # -- metrics of order --------------------------------------------------------------------------------------------------
@@ -451,19 +513,23 @@ def _right_and_wrong(grades: Sequence[float], scores: Sequence[float]) -> tuple[
 
 def pair_accuracy(
     grades: Sequence[float], scores: Sequence[float], tied: float = 0.5, average: str = "macro"
-) -> Decimal:
+) -> Decimal:  # of one query, for which the average makes no difference
+    """(right pairs + tied x pairs of equal score) / pairs of different grade."""
     (right, wrong), n = _right_and_wrong(grades, scores), len(grades)
     pairs = n * (n - 1) // 2 - _pairs_within(grades)
     return share(right + Decimal(tied) * (pairs - right - wrong), pairs)
 
 
 def kendall(grades: Sequence[float], scores: Sequence[float]) -> Decimal:
+    """tau-b: (right - wrong pairs) / sqrt(pairs of different grade x pairs of different score), and 0 if that is 0 for scores."""
     (right, wrong), n = _right_and_wrong(grades, scores), len(grades)
     y, s = (n * (n - 1) // 2 - _pairs_within(values) for values in (grades, scores))
     return share(Decimal(right - wrong), Decimal(y * max(s, 1)).sqrt())
 
 
 def spearman(grades: Sequence[float], scores: Sequence[float]) -> Decimal:
+    """The correlation of the ranks by grade and by score, where equal values share the mean of their ranks."""
+
     def ranks(values: Sequence[float]) -> list[int]:  # twice the deviation from the mean rank
         found, above = [0] * len(values), 0
         for group in _groups(values):
@@ -477,11 +543,7 @@ def spearman(grades: Sequence[float], scores: Sequence[float]) -> Decimal:
     return share(Decimal(product), Decimal(yy * max(ss, 1)).sqrt())
 
 
-# The same functions as in `reference.py`, by the names of their metrics.
-METRICS, ORDER_METRICS = (
-    {name: globals()[function.__name__] for name, function in table.items()}
-    for table in (reference.METRICS, reference.ORDER_METRICS)
-)
+ORDER_METRICS = {"pair_accuracy": pair_accuracy, "kendall": kendall, "spearman": spearman}
 
 
 # -- the value of a query ----------------------------------------------------------------------------------------------
@@ -497,6 +559,18 @@ def runs_of(labels: Sequence[float], scores: Sequence[float], ties: str) -> list
     return [[i] for run in runs for i in run]
 
 
+def orders(labels: Sequence[float], scores: Sequence[float], ties: str = "mean") -> Iterator[list[int]]:
+    """Yield the documents in ranked order, for every order that the tie policy allows."""
+    for chosen in itertools.product(*map(itertools.permutations, runs_of(labels, scores, ties))):
+        yield list(itertools.chain.from_iterable(chosen))
+
+
+def in_order(name: str, ranked: Sequence[float], labels: Labels, k: Cutoff = None, **parameters: object) -> Decimal:
+    """Return a metric of one query, whose grades are given in ranked order."""
+    with localcontext(DIGITS):
+        return METRICS[name]([[y] for y in ranked], labels, k, **parameters)
+
+
 def value(
     name: str,
     labels: Sequence[float],
@@ -507,9 +581,14 @@ def value(
     retrieved: Sequence[bool] | None = None,
     column: Sequence[float] | None = None,
     judged: Sequence[bool] | None = None,
+    by_enumeration: bool = False,
     **parameters: object,
 ) -> Decimal:
-    """The metric of one query under a tie policy; the arguments are those of `reference.value`."""
+    """Return a metric of one query under a tie policy, by the closed form or by enumeration.
+
+    ``column`` has what the metric looks at instead of the grades. With ``judged``, the metric sees NaN instead of the
+    grade of a document that is not judged.
+    """
     kept = [i for i in range(len(labels)) if retrieved is None or retrieved[i]]
     y, s = [labels[i] for i in kept], [scores[i] for i in kept]
     with localcontext(DIGITS):
@@ -517,5 +596,8 @@ def value(
             return ORDER_METRICS[name](y, s, **parameters)
         known = [y if judged is None or judged[i] else math.nan for i, y in enumerate(labels)]
         seen = [(known if column is None else column)[i] for i in kept]
+        if by_enumeration:
+            values = [in_order(name, [seen[i] for i in order], known, k, **parameters) for order in orders(y, s, ties)]
+            return sum(values, Decimal(0)) / len(values)
         runs = [[seen[i] for i in run] for run in runs_of(y, s, ties)]
         return METRICS[name](runs, known, k, **parameters)

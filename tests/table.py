@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any
 
+import exact
 import numpy as np
 
 from ltr_metrics.metrics import (
@@ -39,10 +41,10 @@ CUTOFFS = (1, 2, 3, 5, 10)
 
 @dataclass(frozen=True)
 class Entry:
-    """A metric without its cutoff, its name in `reference.py`, and which properties hold for it."""
+    """A metric without its cutoff, the name of its formula in `exact.py`, and which properties hold for it."""
 
     cls: type[Metric]
-    reference: str
+    name: str
     parameters: dict[str, Any] = field(default_factory=dict)
     perfect_is_one: bool = False
     cutoffs: tuple[int | None, ...] = (None, *CUTOFFS)
@@ -60,21 +62,20 @@ class Entry:
         return np.minimum(grades * self.scale, self.highest)
 
     def formula(self) -> dict[str, Any]:
-        """Parameters of the function in `reference.py`."""
+        """Parameters of the formula."""
         return {name: value for name, value in self.parameters.items() if name != "column"}
 
     def value(
         self,
-        of: Any,
         y: np.ndarray,
         score: np.ndarray,
         columns: dict[str, np.ndarray],
         retrieved: np.ndarray,
         **options: Any,
-    ) -> Any:
-        """Return the value of one query by `reference` or by `exact`, with a cutoff and a tie policy."""
-        return of.value(
-            self.reference,
+    ) -> Decimal:
+        """Return the value of one query by the formula; the options are those of `exact.value`."""
+        return exact.value(
+            self.name,
             self.labels(y).tolist(),
             score.tolist(),
             retrieved=retrieved.tolist(),

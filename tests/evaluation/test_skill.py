@@ -13,7 +13,7 @@ from typing import Any, ClassVar, get_args
 
 import numpy as np
 import pytest
-import reference
+from exact import ORDER_METRICS
 from hypothesis import given
 from hypothesis import strategies as st
 from profiles import examples
@@ -31,20 +31,20 @@ from ltr_metrics.metrics.kinds import Kind
 pytestmark = pytest.mark.filterwarnings("ignore:(err|pfound) (counts grades|takes the labels)")
 
 
-# -- against every order, by the slow reference -----------------------------------------------------------------------
+# -- against every order, by the formula -----------------------------------------------------------------------------
 
 
-def ends_by_reference(entry: Entry, d: Data, k: int | None, retrieved: np.ndarray) -> Iterator[tuple[float, float]]:
+def ends_by_formula(entry: Entry, d: Data, k: int | None, retrieved: np.ndarray) -> Iterator[tuple[float, float]]:
     """Yield the mean over all orders of each query's ranked documents, and the best value that any scores reach."""
     for rows, n in zip(d.rows(), d.group, strict=True):
         columns = {name: column[rows] for name, column in d.columns.items()}
 
         def value(scores: Any, rows: Any = rows, columns: Any = columns) -> float:
             options = {"k": k, "ties": "stable"}
-            return entry.value(reference, d.y[rows], np.array(scores), columns, retrieved[rows], **options)
+            return float(entry.value(d.y[rows], np.array(scores), columns, retrieved[rows], **options))
 
         orders = reached = list(map(value, itertools.permutations(range(n))))
-        if entry.reference in reference.ORDER_METRICS:  # for which tied scores are an order of their own
+        if entry.name in ORDER_METRICS:  # for which tied scores are an order of their own
             reached = list(map(value, itertools.product(range(n), repeat=n)))
         yield math.fsum(orders) / len(orders), (max if entry.cls.higher_is_better else min)(reached)
 
@@ -79,7 +79,7 @@ def test_are_the_mean_and_the_best_of_all_orders(
         query_weight=weight,
     )
     for metric in entry.metrics():
-        expected = np.array(list(ends_by_reference(entry, d, metric.cutoff, retrieved))).T
+        expected = np.array(list(ends_by_formula(entry, d, metric.cutoff, retrieved))).T
         is_undefined = np.isnan(expected[0])
         if no_relevant == "drop":
             expected[:, np.isnan(result.per_query[metric])] = np.nan
@@ -104,7 +104,6 @@ def test_are_the_mean_and_the_best_of_all_orders(
 
 Y = np.array([2, 0, 1, 0, 0, 0, 0, 1, 1, 1, 0, 4, 3, 0, 2.0])
 GROUP = [4, 3, 3, 1, 4]
-ORDER_METRICS = {"kendall", "spearman", "pair_accuracy"}
 N_ORDERS = 24  # of four documents; a multiple of those of three, two and one
 
 
@@ -127,7 +126,9 @@ def check(metrics: Any, y: np.ndarray = Y, retrieved: np.ndarray | None = None, 
     orders = [queries.evaluate(scores, metrics, **of_policy) for scores in each_order(is_ranked)]
     result = queries.evaluate(np.sin(np.arange(len(y))), metrics, **of_policy)
     weak = (np.resize(one, len(y)) for one in itertools.product(range(4), repeat=4))  # some are of every query's
-    with_ties = [queries.evaluate(one, metrics, **of_policy) for one in weak] if ORDER_METRICS & set(result) else []
+    with_ties = (
+        [queries.evaluate(one, metrics, **of_policy) for one in weak] if ORDER_METRICS.keys() & set(result) else []
+    )
     for name in result:
         if name in result.skill_notes and "best order" in result.skill_notes[name]:
             assert np.isnan(result.chance_per_query[name]).all()

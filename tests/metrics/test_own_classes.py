@@ -13,7 +13,7 @@ from typing import Any, get_args
 
 import numpy as np
 import pytest
-import reference
+from exact import in_order, orders
 from hypothesis import given
 from hypothesis import strategies as st
 from profiles import examples
@@ -96,7 +96,7 @@ FORMULAS: dict[type[ltr.Metric], Pieces] = {
     ltr.Hit: SUM | WITHOUT_R | CASCADE,
     ltr.PFound: SUM | CASCADE | {"by_grade": lambda f, g: g / 4, "by_rank": lambda f, i: 0.85 ** (i - 1)},
 }
-# Metrics that are functions of relevance: the reference of binary labels is the formula.
+# Metrics that are functions of relevance: their formula is that of binary labels in `exact.py`.
 OF_RELEVANCE = {
     ltr.RPrec: "rprec",
     ltr.Bpref: "bpref",
@@ -175,7 +175,7 @@ def check_values(
     for metric, values in zip(metrics, alone, strict=True):
         np.testing.assert_array_equal(beside[str(metric)], values, str(metric))
         for got, (labels, scores) in zip(values, case.queries(), strict=True):
-            ranked = ([labels[i] for i in order] for order in reference.orders(labels, scores, "mean"))
+            ranked = ([labels[i] for i in order] for order in orders(labels, scores))
             of_orders = [expected(labels, len(labels), metric.cutoff, grades) for grades in ranked]
             np.testing.assert_allclose(got, math.fsum(of_orders) / len(of_orders), rtol=1e-11, atol=1e-15)
 
@@ -220,7 +220,7 @@ def test_relevance_of_a_class_of_the_users_counts(cls: type[ltr.Metric], case: D
 
     def expected(labels: list[float], n: int, k: int | None, ranked: list[float]) -> float:
         of_ranked, of_labels = ([float(relevant[int(g)]) for g in grades] for grades in (ranked, labels))
-        return reference.METRICS[OF_RELEVANCE[cls]](of_ranked, of_labels, k)
+        return float(in_order(OF_RELEVANCE[cls], of_ranked, of_labels, k))
 
     check_values(subclass(cls, relevant=method), expected, case)
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import reference
 from hypothesis import given
 from profiles import examples
 from strategies import Data, data, random_data
@@ -18,12 +19,17 @@ from ltr_metrics.evaluation.parts import concat
 MICRO = "pair_accuracy(average=micro)"
 
 
+def pairs(grades: Sequence[float]) -> Iterator[tuple[int, int]]:
+    """Yield each pair of documents of different grade, the better one first."""
+    return ((a, b) for a, b in itertools.permutations(range(len(grades)), 2) if grades[a] > grades[b])
+
+
 def pooled(d: Data, weight: np.ndarray, retrieved: np.ndarray, tied: float) -> float:
     """Count the pairs of all queries in one sum."""
     total = n = 0.0
     for query in range(len(d.group)):
         rows = np.flatnonzero((d.qid == query) & retrieved)
-        for a, b in reference.pairs_of_different_grade(d.y[rows].tolist()):
+        for a, b in pairs(d.y[rows].tolist()):
             above, below = d.score[rows[a]], d.score[rows[b]]
             total += weight[query] * (1.0 if above > below else tied if above == below else 0.0)
             n += weight[query]
@@ -47,7 +53,7 @@ D = random_data(3)
 
 def test_errors_comparisons_and_gates_weigh_queries_by_their_pairs() -> None:
     models = {"a": D.score, "b": np.random.default_rng(0).permutation(D.score)}
-    n_pairs = np.array([len(reference.pairs_of_different_grade(y)) for y, _ in D.queries()])
+    n_pairs = np.array([len(list(pairs(y))) for y, _ in D.queries()])
     data: dict[str, Any] = {"group": D.group, "n_resamples": 200}
     of_pairs = ltr.compare(models, D.y, metrics=MICRO, **data)
     of_weights = ltr.compare(models, D.y, metrics="pair_accuracy", query_weight=n_pairs, **data)
