@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from decimal import Decimal
+from itertools import chain
 from numbers import Real
 from typing import Any, TypeVar, cast
 
@@ -226,25 +226,42 @@ def pandas_index(column: Any) -> Any:
     return index if hasattr(index, "equals") else None  # list.index is a method
 
 
-def refuse_different_indexes(**columns: Any) -> list[tuple[str, Any]]:
-    """Return the pandas indexes by name, and raise an error if they differ.
+def refuse_different_indexes(n_rows: int | None = None, /, **columns: Any) -> tuple[str, Any] | None:
+    """Raise an error if two pandas objects of one length have different indexes.
 
-    Rows of different indexes would be paired by position, against their labels.
+    Their rows would be paired by position, against their labels. A column may be a mapping or a list
+    of columns. With ``n_rows``, only objects of that length are compared, since the others have an
+    entry per query. Return their index, with the name of the first that has it, or None.
     """
-    indexes = {name: pandas_index(column) for name, column in columns.items() if hasattr(column, "index")}
-    indexed = [(name, index) for name, index in indexes.items() if index is not None]
-    for first, second in itertools.pairwise(indexed):
-        refuse_other_index(*first, *second)
-    return indexed
+    first: dict[int, tuple[str, Any]] = {}
+    for name, index in chain.from_iterable(_indexes(*column) for column in columns.items()):
+        n = len(index)
+        if n_rows not in (None, n):
+            continue
+        refuse_unequal_indexes(*first.setdefault(n, (name, index)), name, index)
+    return None if n_rows is None else first.get(n_rows)
 
 
-def refuse_other_index(name_a: str, index_a: Any, name_b: str, index_b: Any) -> None:
-    """Refuse two pandas indexes of one length that differ."""
-    if len(index_a) == len(index_b) and not index_a.equals(index_b):
+def refuse_unequal_indexes(name_a: str, index_a: Any, name_b: str, index_b: Any) -> None:
+    """Raise an error if two pandas indexes of rows differ."""
+    if not index_a.equals(index_b):
         raise LtrValueError(
             f"{name_a} and {name_b} have different pandas indexes, so their rows may not belong together. "
             "Align them (reindex, merge), or pass .to_numpy() if the order of rows is what counts."
         )
+
+
+def _indexes(name: str, column: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the pandas indexes of a column, or of the columns in a mapping or a list, with their names."""
+    index = pandas_index(column)
+    if index is not None:
+        yield name, index
+    elif isinstance(column, Mapping):
+        for key, one in column.items():
+            yield from _indexes(f"{name}[{key!r}]", one)
+    elif isinstance(column, (list, tuple)) and len(column) and pandas_index(column[0]) is not None:
+        for position, one in enumerate(column):
+            yield from _indexes(f"{name}[{position}]", one)
 
 
 def take_rows(table: Any, rows: IntArray) -> Any:

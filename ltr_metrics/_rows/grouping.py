@@ -16,7 +16,7 @@ from ltr_metrics._rows.checks import (
     as_numbers,
     pandas_index,
     refuse_different_indexes,
-    refuse_other_index,
+    refuse_unequal_indexes,
 )
 from ltr_metrics._rows.id_columns import codes_by_first_appearance, refuse_missing
 from ltr_metrics._rows.ids import id_texts, positions_by_text, refuse_ids_of_one_text, spelling_hint
@@ -191,8 +191,7 @@ class GroupedRows(Cache):
         """Group rows by sizes, or by the column ``qid``; all columns must have one pandas index if they have any."""
         super().__init__()
         qid = columns["qid"]
-        indexes = refuse_different_indexes(**columns)
-        self._shared_index = next((one for one in indexes if len(one[1]) == n_rows), None)  # with the column's name
+        self._shared_index = refuse_different_indexes(n_rows, **columns)  # with the name of the column
         if (qid is None) == (group is None):
             raise LtrTypeError(
                 "Pass either qid (one id per row) or group (the sizes of the queries). Got "
@@ -263,9 +262,8 @@ class GroupedRows(Cache):
             raise LtrValueError(name, f" has no entry for query {qid!r}. Every query needs an entry.{hint}")
         return [entries[position[text]] for text in texts]
 
-    def refuse_other_index(self, name: str, column: Any) -> None:
-        """Refuse a pandas object whose index differs from that of the other columns."""
-        shared = self._shared_index
-        index = None if shared is None else pandas_index(column)
-        if shared is not None and index is not None:
-            refuse_other_index(*shared, name, index)
+    def refuse_different_indexes(self, **columns: Any) -> None:
+        """Refuse pandas objects whose index differs from that of the rows, or from each other's."""
+        indexed = refuse_different_indexes(self.n_rows, **columns)
+        if indexed is not None and self._shared_index is not None:
+            refuse_unequal_indexes(*self._shared_index, *indexed)

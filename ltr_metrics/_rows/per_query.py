@@ -78,7 +78,7 @@ def labels_of(rows: GroupedRows, name: str, labels: Any) -> Labels:
         labels = rows.by_query_id(name, labels)
     distinct, code = label_codes(labels, name, ascending)
     if len(code) == rows.n_rows:
-        rows.refuse_other_index(name, labels)
+        rows.refuse_different_indexes(**{name: labels})
         code = _query_codes(rows, name, distinct.tolist(), code)
     elif len(code) != rows.n_queries:
         raise LtrValueError(

@@ -47,7 +47,7 @@ class Positions:
 
     def as_scores(self, queries: GroupedRows) -> tuple[FloatArray, BoolArray]:
         """Return a score per row, and a flag per row that says whether it has a position."""
-        queries.refuse_other_index("places", self.places)
+        queries.refuse_different_indexes(places=self.places)
         places = as_numbers(self.places, "places", queries.n_rows).astype(np.float64)
         has_position: BoolArray = ~np.isnan(places)
         is_bad = has_position & ~((places >= 0) & (places == np.floor(places)) & np.isfinite(places))

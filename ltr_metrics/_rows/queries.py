@@ -123,6 +123,7 @@ class LabelledQueries(GroupedRows):
     ) -> None:
         labels = as_numbers(y_true, Y_TRUE)
         of_rows = {"sample_weight": sample_weight, "docid": docid, "retrieved": retrieved, "judged": judged}
+        of_rows |= {"columns": columns, "by": by, "cluster": cluster}
         super().__init__(len(labels), group, y_true=y_true, qid=qid, **of_rows)
 
         # 1. Labels. They may be missing where a row is not judged, so the flags come first.
@@ -230,7 +231,7 @@ class LabelledQueries(GroupedRows):
                 "y_score must be scores here, not Positions, which evaluate and compare take. Pass the positions "
                 "with their sign changed (-positions), and retrieved=False for documents without a position."
             )
-        self.refuse_other_index("y_score", y_score)
+        self.refuse_different_indexes(y_score=y_score)
         scores = as_numbers(y_score, Y_SCORE, self.n_rows)
         if self.may_be_swapped:
             self.may_be_swapped = False
@@ -343,7 +344,6 @@ class LabelledQueries(GroupedRows):
         """Return one of the option ``columns``, checked the first time that a metric needs it."""
         values = self.columns[name]
         what = Argument("columns", key=name)
-        self.refuse_other_index(what, values)
         column = as_numbers(values, what, self.n_rows).astype(np.float64)
         is_read = np.True_ if self.retrieved is None else self.retrieved
         self._refuse_rows((what, " must be finite"), column, ~np.isfinite(column) & is_read)

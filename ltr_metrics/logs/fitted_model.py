@@ -14,7 +14,6 @@ from ltr_metrics._rows.checks import (
     FloatArray,
     as_array,
     finite_numbers,
-    refuse_different_indexes,
     require_count,
 )
 from ltr_metrics._rows.words import ConventionName, NoRelevant, TiePolicy, Unjudged
@@ -187,10 +186,10 @@ def learning_curve(
     name = require_data_name(name)
     request = resolve(metrics, ties=ties, no_relevant=no_relevant, convention=convention)
     fitted = read_model(model, X, qid, group)
-    refuse_different_indexes(X=X, y=y)
     weights = {"query_weight": query_weight, "sample_weight": sample_weight}
     documents = {"docid": docid, "retrieved": retrieved, "judged": judged, "unjudged": unjudged, "columns": columns}
     queries = Queries(y, **fitted.queries, **weights, **documents)
+    queries.refuse_different_indexes(X=X, base_margin=base_margin)
     start = None if base_margin is None else finite_numbers(base_margin, "base_margin", queries.n_rows)
     show = partial(import_extra("tqdm.auto", "report").tqdm, unit=" evaluations") if progress else iter
     return evaluate_rounds(

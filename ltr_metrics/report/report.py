@@ -330,6 +330,7 @@ def summarize(
     request = resolve(metrics, ties=ties, no_relevant=no_relevant, convention=convention)
     by_model = dict.fromkeys(scores, queries) if isinstance(queries, Queries) else queries
     first = by_model[next(iter(scores))]
+    first.refuse_different_indexes(scores=scores)
     evaluations, estimates = {}, {}
     for name, column in scores.items():
         with naming(name):

@@ -17,6 +17,7 @@ from ltr_metrics.sklearn.columns import (
     as_table,
     as_weights,
     columns_by_name,
+    n_entries,
     queries_of,
     read_columns,
     without_columns,
@@ -236,7 +237,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             fit_params = {"sample_weight": sample_weight} | fit_params
         steps = Steps(self.estimator)
         fit_params = steps.parameters_of_last(fit_params)
-        refuse_different_indexes(X=X, y=y, qid=qid, **{name: fit_params.get(name) for name in PER_ROW})
+        refuse_different_indexes(n_entries(X), **({"X": X, "y": y, "qid": qid} | fit_params))
         refuse_unusable(fit_params)
         refuse_own_stopping(steps.last, fit_params, stops=self.early_stopping_rounds is not None)
         X, y = as_table(X), as_labels(y)

@@ -168,6 +168,7 @@ class Monitor(MetricFunction, xgboost.callback.TrainingCallback):
             X, qid = X.drop(columns="qid"), X["qid"]
         weights = {"query_weight": query_weight, "sample_weight": sample_weight}
         self.queries = Queries(y, qid=qid, group=group, columns=columns, **weights)
+        self.queries.refuse_different_indexes(X=X, base_margin=base_margin)
         n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
         if n_rows != self.queries.n_rows:
             raise LtrValueError(f"X and y must have the same number of rows: got {n_rows} and {self.queries.n_rows}.")

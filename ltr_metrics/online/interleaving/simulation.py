@@ -143,6 +143,7 @@ PARAMETERS = list(inspect.signature(simulate).parameters)
 def _check_scores(queries: Queries, scores: Any) -> list[AnyArray]:
     if not isinstance(scores, Mapping) or len(scores) < 2:
         raise LtrTypeError(f"scores must map two or more names of models to score vectors. Got {short(scores)}.")
+    queries.refuse_different_indexes(scores=scores)
     checked = []
     for name, column in scores.items():
         with naming(name):
