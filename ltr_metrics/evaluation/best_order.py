@@ -7,11 +7,11 @@ value is that of documents in descending order of their merit, if the metric's w
 kind         why swapping two neighbours into descending order never hurts  otherwise
 ===========  ============================================================  =========================
 gains        the larger value gets the larger weight                        both are sorted
-precisions   a value counts in the precision of each rank from its own on   unknown
-cascade      u p + v (1 - p) q >= u q + v (1 - q) p for p >= q, u >= v      unknown
+precisions   a value counts in the precision of each rank from its own on   it is not known
+cascade      u p + v (1 - p) q >= u q + v (1 - q) p for p >= q, u >= v      it is not known
 ===========  ============================================================  =========================
 
-A metric that is a function of the user's is unknown, so unknown           if these are few.
+Nothing is known of a function of the user's.
 """
 
 from __future__ import annotations

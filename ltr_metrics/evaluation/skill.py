@@ -19,7 +19,7 @@ from ltr_metrics._ranks.ranking import Ranking
 from ltr_metrics._rows.cache import newest_cached
 from ltr_metrics._rows.checks import BoolArray, FloatArray, IntArray
 from ltr_metrics._rows.queries import LabelledQueries
-from ltr_metrics.errors import Argument, LtrError, LtrValueError
+from ltr_metrics.errors import Argument, LtrValueError
 from ltr_metrics.evaluation.best_order import (
     best_sums,
     is_function_of_user,
@@ -33,7 +33,14 @@ from ltr_metrics.metrics.order import PairAccuracy
 from ltr_metrics.metrics.requests import Request, declared_sums, sums_and_functions
 
 CHANCE, IDEAL = "chance:", "ideal:"  # what precedes the names of metrics in tables of values per query
-NO_BEST_ORDER = "its best order is not known."
+NOT_DECLARED = (  # reasons
+    "its best order does not follow from what it declares. It does for sums of gains, and for precisions and cascades "
+    "whose weights fall from rank to rank."
+)
+IS_FUNCTION = (
+    "its best order is not known, because it is a function of the ranked documents. A subclass of RankMetric that "
+    "declares its values has a chance level."
+)
 LITTLE = 0.1  # of the larger of chance and ideal: with less between them, a value says little
 
 
@@ -144,10 +151,10 @@ def scale_of(queries: LabelledQueries, request: Request) -> ScaleValues:
     reasons: dict[int, str] = {}
     _write_ends_of_sums(queries, metrics, chance, ideal, reasons)
     for position, metric in sums_and_functions(metrics)[1]:
-        try:
+        if is_function_of_user(metric):
+            reasons[position] = IS_FUNCTION
+        else:
             chance[position], ideal[position] = _ends_of_function(queries, metric)
-        except LtrError as error:
-            reasons[position] = str(error)
     for position in np.flatnonzero(np.isinf(ends).any(axis=(0, 2))).tolist():
         reasons.setdefault(position, "it is infinite for some orders.")
     ends[:, list(reasons)] = np.nan
@@ -179,15 +186,13 @@ def _write_ends_of_sums(
         elif declaration.kind == "gains":
             ideal[sum_.positions] = best_sums(metric, declaration, queries)
         else:
-            reasons |= dict.fromkeys(sum_.positions, NO_BEST_ORDER)
+            reasons |= dict.fromkeys(sum_.positions, NOT_DECLARED)
     if by_grade:
         native.evaluate(queries, None, "ideal", native.Sums(by_grade), ideal, n_threads=None, chance=chance)
 
 
 def _ends_of_function(queries: LabelledQueries, metric: Metric) -> tuple[FloatArray, FloatArray]:
-    """Return both ends of a metric that is a function of the ranked documents."""
-    if is_function_of_user(metric):
-        raise LtrValueError(NO_BEST_ORDER)
+    """Return both ends of a metric of this package that is a function of the ranked documents."""
     merits = np.append(0.0, merits_of_grades(metric, queries))[queries.grade_index]
     chance = metric.values(Ranking(queries, np.zeros(queries.n_rows), "mean"))
     return chance, metric.values(Ranking(queries, merits, "stable"))

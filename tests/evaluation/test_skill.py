@@ -118,8 +118,10 @@ def each_order(retrieved: np.ndarray) -> Iterator[np.ndarray]:
         yield scores
 
 
-def check(metrics: Any, y: np.ndarray = Y, retrieved: np.ndarray | None = None, **options: Any) -> ltr.Evaluation:
-    """Check both ends of each query against every order, and return the result for some scores."""
+def check(
+    metrics: Any, y: np.ndarray = Y, retrieved: np.ndarray | None = None, *, is_declared: bool = True, **options: Any
+) -> None:
+    """Check both ends of each query against every order, or that they are NaN if no best order is declared."""
     of_policy = {name: options.pop(name) for name in ("convention", "ties", "no_relevant") if name in options}
     is_ranked = np.ones(len(y), dtype=bool) if retrieved is None else retrieved
     queries = ltr.Queries(y, group=GROUP, retrieved=retrieved, **options)
@@ -130,8 +132,10 @@ def check(metrics: Any, y: np.ndarray = Y, retrieved: np.ndarray | None = None, 
         [queries.evaluate(one, metrics, **of_policy) for one in weak] if ORDER_METRICS.keys() & set(result) else []
     )
     for name in result:
-        if name in result.skill_notes and "best order" in result.skill_notes[name]:
-            assert np.isnan(result.chance_per_query[name]).all()
+        assert is_declared == ("best order" not in result.skill_notes.get(name, ""))
+        if not is_declared:
+            assert "does not follow from what it declares" in result.skill_notes[name]
+            assert np.isnan([*result.chance_per_query[name], *result.ideal_per_query[name], result.skill[name]]).all()
             continue
         values = np.array([one.per_query[name] for one in orders])
         reached = np.array([one.per_query[name] for one in orders + with_ties])
@@ -139,7 +143,6 @@ def check(metrics: Any, y: np.ndarray = Y, retrieved: np.ndarray | None = None, 
         np.testing.assert_allclose(result.chance_per_query[name], values.mean(axis=0), rtol=1e-12, atol=1e-13)
         np.testing.assert_allclose(result.ideal_per_query[name], best, rtol=1e-12, atol=1e-13)
         assert result.chance[name] == pytest.approx(np.mean([one[name] for one in orders]), abs=1e-12, nan_ok=True)
-    return result
 
 
 CHOICES = [
@@ -260,12 +263,36 @@ TABLES: tuple[dict[str, Any], ...] = (
 @pytest.mark.parametrize("higher_is_better", [True, False])
 @pytest.mark.parametrize("kind", get_args(Kind))
 @pytest.mark.parametrize("table", TABLES, ids=str)
-def test_own_classes_have_it_whatever_they_declare(table: dict[str, Any], kind: str, higher_is_better: bool) -> None:
-    if kind == "precisions" and min(table.get("weight", (1,))) < 0:
+def test_own_classes_have_it_if_a_best_order_follows(table: dict[str, Any], kind: str, higher_is_better: bool) -> None:
+    metric = own(kind, higher_is_better)(**table | ({"gain": (0.1, 0.9, 0, 0.5, 1)} if kind == "cascade" else {}))
+    if kind == "precisions" and min(metric.weight) < 0:
         return  # which is refused
-    probabilities = {"gain": (0.1, 0.9, 0, 0.5, 1)} if kind == "cascade" else {}
+    rises, falls = metric.weight == tuple(sorted(metric.weight)), metric.weight == Own.weight
+    follows = {"gains": True, "precisions": rises and higher_is_better, "cascade": falls and metric.divide_by > 0}
     for retrieved in (None, np.arange(len(Y)) % 4 > 0):
-        check(own(kind, higher_is_better)(**table | probabilities), Y, retrieved)
+        check(metric, Y, retrieved, is_declared=follows[kind])
+
+
+@pytest.mark.parametrize(
+    ("metric", "is_declared"),
+    [
+        *(
+            (own("gains", higher)(weight=weight, gain=(-1, 0, 2, -3, 1)), True)
+            for higher in (True, False)
+            for weight in ((1, 1, -1, 0), (-1, -2, 0, 1))
+        ),
+        *((OwnByQuery(k=k), True) for k in (None, 2)),
+        *((OwnMAP(denominator=denominator, k=3), denominator == "min") for denominator in ("min", "hits")),
+        (OwnRelevant(), True),
+        (WorstARP(), True),
+        (ltr.DCG(k=2, gain=(0.0, -1.0, 3.0, 2.0, -2.0)), True),
+        (ltr.DCG(k=3, discount=middle), True),
+    ],
+    ids=str,
+)
+def test_unusual_tables_have_it(metric: ltr.Metric, is_declared: bool) -> None:
+    for retrieved in (None, np.arange(len(Y)) % 4 > 0):
+        check(metric, Y, retrieved, is_declared=is_declared)
 
 
 def test_metrics_of_clicks_and_columns_have_it() -> None:
@@ -284,11 +311,12 @@ class ReadsScores(ltr.Metric):
         return ranking.sum_by_query((ranking.scores - ranking.queries.grades[ranking.grades - 1]) ** 2)
 
 
-def test_what_has_no_known_best_order_or_is_infinite_has_none() -> None:
+def test_functions_and_infinite_values_have_none() -> None:
     for metric in (ReadsScores(), ltr.as_metric(lambda grades, columns: grades[0], name="top")):
-        result = ltr.evaluate([2, 0, 0, 1], [4, 3, 2, 1.0], group=[4], metrics=metric)
-        assert "best order is not known" in result.skill_notes[metric]
-        assert math.isnan(result.skill[metric])
+        result = ltr.evaluate([2, 0, 0, 1], [4, 3, 2, 1.0], group=[4], metrics=[metric, "mrr"], skill=True)
+        assert "has no chance level: its best order is not known, because it is a function" in str(result)
+        assert np.isnan([result.skill[metric], result.chance[metric], result.ideal[metric]]).all()
+        assert (result.skill["mrr"], list(result.skill_notes)) == (1, [str(metric)])
     queries = ltr.Queries([2, 0], group=[2])
     undefined = queries.evaluate([1, 2], Own(divide_by=0.0, weight=(1, 0)))  # 0 / 0 in this order
     assert "infinite for some orders" in undefined.skill_notes[Own(divide_by=0.0, weight=(1, 0))]
