@@ -12,10 +12,7 @@ import re
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from typing_extensions import Self  # of typing from Python 3.11 on
+from typing import Any
 
 # C0 and C1 controls but the line break, line and paragraph separators, controls of the direction of text, and halves of
 # surrogate pairs, which stand for bytes of a file's name that are no text.
@@ -43,58 +40,17 @@ def one_line(name: object) -> str:
     return printable(name).replace("\n", "\\n")
 
 
-class Argument(str):
-    """The name of an argument in a message, with its value if the message gives one.
+class _OneMessage(Exception):  # noqa: N818 -- the base of errors and of the warning
+    """One message, in which control characters are spelled out."""
 
-    As text, it is Python's word. The command line prints the option that stands for it.
-
-    Examples
-    --------
-    >>> from ltr_metrics.errors import Argument
-    >>> for one in (Argument("by"), Argument("by", ...), Argument("ties", "stable"), Argument("by", key="device")):
-    ...     print(one)
-    by
-    by=
-    ties="stable"
-    by['device']
-    """
-
-    name: str
-    value: Any  # None if the message names only the argument, ... for any value
-    key: str | None  # of a mapping
-
-    def __new__(cls, name: str, value: Any = None, *, key: str | None = None) -> Self:
-        """Write the argument as Python does."""
-        of_key = "" if key is None else f"[{key!r}]"
-        text = "" if value is ... else f'"{value}"' if isinstance(value, str) else repr(value)
-        of_value = "" if value is None else f"={text}"
-        argument = super().__new__(cls, f"{name}{of_key}{of_value}")
-        argument.name, argument.value, argument.key = name, value, key
-        return argument
-
-
-class InPython(str):
-    """A part of a message, such as a remedy, that is of use in Python only."""
-
-
-class InParts:
-    """The message of an error or a warning in parts: plain text, and what the command line says in its own words.
-
-    Parameters
-    ----------
-    *parts : str
-        Text, `Argument` or `InPython`. As text, the message is that of Python.
-    """
-
-    def __init__(self, *parts: str) -> None:
-        super().__init__("".join(parts))  # type: ignore[call-arg]  # of the exception that is the other base
-        self.parts = parts
+    def __init__(self, message: str = "") -> None:
+        super().__init__(message)
 
     def __str__(self) -> str:
-        return printable("".join(self.parts))
+        return printable(Exception.__str__(self))  # a KeyError would quote its message
 
 
-class LtrError(InParts, Exception):
+class LtrError(_OneMessage):
     """Base of every error that a caller of this package can cause.
 
     Each message says what is wrong, where (row, query, file and line), the rule, the value and the
@@ -246,7 +202,7 @@ def import_extra(module: str, extra: str) -> Any:
         raise MissingExtraError(module.partition(".")[0], extra) from error
 
 
-class LtrWarning(InParts, UserWarning):
+class LtrWarning(_OneMessage, UserWarning):
     """A legal input whose result is probably not what was meant; the message has the remedy.
 
     See Also
@@ -273,15 +229,15 @@ def naming(what: str) -> Iterator[None]:
     try:
         yield
     except (LtrValueError, LtrTypeError) as error:
-        raise type(error)(f"{what}: ", *error.parts) from error
+        raise type(error)(f"{what}: {error}") from error
 
 
-def warn(*parts: str) -> None:
+def warn(message: str) -> None:
     """Warn from the line outside this package that led here."""
     level, frame = 1, inspect.currentframe()
     while frame is not None and frame.f_code.co_filename.startswith((PACKAGE, functools.__file__)):
         level, frame = level + 1, frame.f_back
-    warnings.warn(LtrWarning(*parts), stacklevel=level)
+    warnings.warn(LtrWarning(message), stacklevel=level)
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -11,7 +11,6 @@ from sphinx.application import Sphinx
 
 import ltr_metrics as ltr
 from ltr_metrics.cli.metrics import parameters_text
-from ltr_metrics.errors import Argument
 from ltr_metrics.metrics.names import METRICS
 from ltr_metrics.metrics.other_names import OTHER_NAMES
 
@@ -47,10 +46,9 @@ class OtherNamesTable(Directive):
         return [table(("system", "name there", "name here"), rows)]
 
 
-def with_remark(name: str, remark: Iterable[str]) -> nodes.inline:
+def with_remark(name: str, remark: str) -> nodes.inline:
     """Return a name as code, followed by what else it takes to get the same number."""
-    parts = (code(part) if isinstance(part, Argument) else nodes.Text(part) for part in remark)
-    return nodes.inline("", "", code(name), *parts)
+    return nodes.inline("", "", code(name), nodes.Text(remark))
 
 
 def code(text: str) -> nodes.literal:

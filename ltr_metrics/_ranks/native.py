@@ -16,7 +16,7 @@ from ltr_metrics._rows.cache import cached
 from ltr_metrics._rows.checks import AnyArray, BoolArray, FloatArray, IntArray, require_count
 from ltr_metrics._rows.queries import LabelledQueries
 from ltr_metrics._rows.words import TiePolicy
-from ltr_metrics.errors import Argument, LtrValueError
+from ltr_metrics.errors import LtrValueError
 
 KindOfCore = Literal["gains", "precisions", "cascade", "precisions_by_hits"]
 KINDS: tuple[KindOfCore, ...] = get_args(KindOfCore)
@@ -108,12 +108,8 @@ def _documents(queries: LabelledQueries, ties: TiePolicy | WithoutScores) -> Str
 def _new_documents(queries: LabelledQueries, has_all: bool, has_ids: bool) -> Struct:
     if has_ids and queries.docid is None:
         raise LtrValueError(
-            Argument("ties", "docid"),
-            ", which a convention may set, needs document ids: pass ",
-            Argument("docid", ...),
-            ", or use ",
-            Argument("ties", "stable"),
-            " for input order.",
+            'ties="docid", which a convention may set, needs document ids: pass docid=, or use ties="stable" for input '
+            "order."
         )
     rows, sizes = (queries.order, queries.sizes) if has_all else (queries.ranked_rows, queries.n_ranked)
     window = min(max(queries.n_queries // WINDOWS // 64, 1) * 64, QUERIES_IN_A_WINDOW)

@@ -14,7 +14,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 
-from ltr_metrics.errors import Argument, InPython, LtrTypeError, LtrValueError, did_you_mean
+from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
 
 W = TypeVar("W", bound=str)
 
@@ -23,8 +23,8 @@ IntArray = npt.NDArray[np.intp]
 BoolArray = npt.NDArray[np.bool_]
 AnyArray = npt.NDArray[Any]
 
-OF_COLUMNS = InPython(" Pass one column of it, or .ravel() if it has only one.")
-OF_LISTS = InPython(" If each entry is a query, concatenate them, and pass their lengths as group.")
+OF_COLUMNS = " Pass one column of it, or .ravel() if it has only one."
+OF_LISTS = " If each entry is a query, concatenate them, and pass their lengths as group."
 LARGEST_EXACT_INTEGER = 2**53  # beyond it float64 merges neighbouring integers
 
 
@@ -33,21 +33,18 @@ def as_vector(values: Any, name: str, n_rows: int | None = None) -> AnyArray:
     if type(values) is np.ndarray and values.ndim == 1 and n_rows in (None, len(values)):
         return values
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
-        raise LtrValueError(name, " must have no masked entries; drop them or fill them with a value first.")
+        raise LtrValueError(f"{name} must have no masked entries; drop them or fill them with a value first.")
     is_sequence = hasattr(values, "__len__") and not isinstance(values, (str, bytes, Mapping, AbstractSet))
     array = as_array(values, name) if is_sequence else np.asarray(None)
     if not array.ndim:
         remedy = f" Pass the column itself, as in frame[{values!r}]." if isinstance(values, str) else ""
-        raise LtrTypeError(name, f" must be an array or a list, got {_kind(values)}.", InPython(remedy))
+        raise LtrTypeError(f"{name} must be an array or a list, got {_kind(values)}.{remedy}")
     if array.ndim != 1:
         remedy = OF_LISTS if isinstance(values, (list, tuple)) else OF_COLUMNS
-        raise LtrValueError(name, f" must be one-dimensional, got shape {array.shape}.", remedy)
+        raise LtrValueError(f"{name} must be one-dimensional, got shape {array.shape}.{remedy}")
     if n_rows is not None and len(array) != n_rows:
         raise LtrValueError(
-            name,
-            " must have one entry per row like ",
-            Argument("y_true"),
-            f": got {len(array)} entries for {n_rows} rows.",
+            f"{name} must have one entry per row like y_true: got {len(array)} entries for {n_rows} rows."
         )
     return array
 
@@ -57,13 +54,12 @@ def as_array(values: Any, name: str) -> AnyArray:
     try:
         return np.asarray(values)
     except ValueError:  # rows of different lengths
-        raise LtrTypeError(name, " must be one-dimensional, got entries of different lengths.", OF_LISTS) from None
+        raise LtrTypeError(f"{name} must be one-dimensional, got entries of different lengths.{OF_LISTS}") from None
     except (TypeError, RuntimeError) as error:  # of cupy and torch
         raise LtrTypeError(
-            name,
-            f" must be an array that NumPy can read. Its library says: {error} Copy an array of a graphics card, with "
-            "a gradient, or of a type that NumPy lacks to one that NumPy has, for example by .get() or "
-            ".detach().cpu().float().numpy().",
+            f"{name} must be an array that NumPy can read. Its library says: {error} Copy an array of a graphics card, "
+            "with a gradient, or of a type that NumPy lacks to one that NumPy has, for example by .get() or "
+            ".detach().cpu().float().numpy()."
         ) from error
 
 
@@ -75,7 +71,7 @@ def as_numbers(values: Any, name: str, n_rows: int | None = None) -> npt.NDArray
     if array.dtype.kind in "US":
         array = array.astype(object)  # whose text is named in the error
     if array.dtype.kind not in "biufO":
-        raise LtrTypeError(name, f" must be numbers, got dtype {array.dtype}.")
+        raise LtrTypeError(f"{name} must be numbers, got dtype {array.dtype}.")
     if array.dtype.kind in "iuO":
         _refuse_inexact(array, name)
     return array.astype(np.float64)
@@ -106,9 +102,8 @@ def _refuse_inexact_floats(ids: AnyArray, name: str) -> None:
     if is_inexact.any():
         row = int(is_inexact.argmax())
         raise LtrValueError(
-            name,
-            f" must not hold {ids.dtype} ids as large as {ids[row]:.0f} at row {row}, because neighbouring ids are "
-            "then stored as one number. Keep ids as integers or text.",
+            f"{name} must not hold {ids.dtype} ids as large as {ids[row]:.0f} at row {row}, because neighbouring ids "
+            "are then stored as one number. Keep ids as integers or text."
         )
 
 
@@ -154,18 +149,16 @@ def _refuse_inexact(array: AnyArray, name: str) -> None:
         if wrong:  # one bad cell makes a column text: name that cell, and not the numbers above it
             row = next((row for row in wrong if not is_number_text(values[row])), wrong[0])
             raise LtrTypeError(
-                name,
-                f" must be numbers without missing values: got {values[row]!r} at row {row}."
-                f"{decimal_hint(values[row])} Convert the column, or drop the rows.",
+                f"{name} must be numbers without missing values: got {values[row]!r} at row "
+                f"{row}.{decimal_hint(values[row])} Convert the column, or drop the rows."
             )
         array = np.array([value if _is_exact(value) else 0 for value in array.tolist()])
     if not array.size or -LARGEST_EXACT_INTEGER <= array.min() <= array.max() <= LARGEST_EXACT_INTEGER:
         return
     row = next(row for row, value in enumerate(array.tolist()) if abs(value) > LARGEST_EXACT_INTEGER)
     raise LtrValueError(
-        name,
-        f" must not hold integers beyond 2**53, which float64 cannot keep apart: got {array[row]} at row {row}. Pass "
-        "their ranks instead.",
+        f"{name} must not hold integers beyond 2**53, which float64 cannot keep apart: got {array[row]} at row {row}. "
+        "Pass their ranks instead."
     )
 
 
@@ -182,7 +175,7 @@ def as_flags(values: Any, name: str, n_rows: int) -> BoolArray:
         )
     if bad.any():
         row = int(bad.argmax())
-        raise LtrTypeError(name, f" must be True or False for each row: got {array[row]} at row {row}.")
+        raise LtrTypeError(f"{name} must be True or False for each row: got {array[row]} at row {row}.")
     return array.astype(np.bool_)
 
 
@@ -195,7 +188,7 @@ def named_columns(table: Any, name: str) -> dict[str, Any]:
     """Return a table's columns by name; names are text, and each name has one column."""
     if not has_named_columns(table):
         raise LtrTypeError(
-            name, f' must map names to columns, for example {{"margin": ...}}, or be a table. Got {_kind(table)}.'
+            f'{name} must map names to columns, for example {{"margin": ...}}, or be a table. Got {_kind(table)}.'
         )
     keys = refuse_repeated_names(table, name)
     columns = (column for _, column in table.items()) if hasattr(table, "items") else map(table.__getitem__, keys)
@@ -213,9 +206,8 @@ def refuse_repeated_names(table: Any, name: str) -> list[Any]:
     for repeated, n_columns in Counter(map(str, keys)).most_common(1):
         if n_columns > 1:
             raise LtrValueError(
-                name,
-                f" must have one column for each name, which is text: {repeated!r} names {n_columns} columns. Rename "
-                "or drop all of them but one.",
+                f"{name} must have one column for each name, which is text: {repeated!r} names {n_columns} columns. "
+                "Rename or drop all of them but one."
             )
     return keys
 
@@ -279,7 +271,7 @@ def require_option(name: str, value: object, allowed: Sequence[W]) -> W:
     """Return ``value`` if it is one of the allowed words, or raise an error that lists them."""
     if not isinstance(value, str) or value not in allowed:
         hint = did_you_mean(value, allowed) if isinstance(value, str) else ""
-        raise LtrValueError(Argument(name), f" must be one of {', '.join(map(repr, allowed))}; got {value!r}.{hint}")
+        raise LtrValueError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {value!r}.{hint}")
     return cast("W", value)
 
 
@@ -299,21 +291,21 @@ def require_count(name: str, value: Any, at_least: int = 1, note: str = "") -> i
     ``note`` follows the rule in the message.
     """
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < at_least:
-        raise LtrValueError(Argument(name), f" must be a whole number of at least {at_least}{note}. Got {value!r}.")
+        raise LtrValueError(f"{name} must be a whole number of at least {at_least}{note}. Got {value!r}.")
     return int(value)
 
 
 def require_fraction(name: str, value: Any, example: float) -> float:
     """Return a number between 0 and 1, both excluded, or raise an error with an example."""
     if not _is_real(value) or not 0 < value < 1:
-        raise LtrValueError(Argument(name), f" must be a number between 0 and 1, such as {example:g}. Got {value!r}.")
+        raise LtrValueError(f"{name} must be a number between 0 and 1, such as {example:g}. Got {value!r}.")
     return float(value)
 
 
 def require_min_delta(value: Any) -> float:
     """Return the smallest improvement that counts for early stopping, or raise an error."""
     if not _is_real(value) or not 0 <= value < np.inf:
-        raise LtrValueError(Argument("min_delta"), f" must be a finite number of at least 0. Got {value!r}.")
+        raise LtrValueError(f"min_delta must be a finite number of at least 0. Got {value!r}.")
     return float(value)
 
 

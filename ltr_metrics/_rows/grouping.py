@@ -20,12 +20,12 @@ from ltr_metrics._rows.checks import (
 )
 from ltr_metrics._rows.id_columns import codes_by_first_appearance, refuse_missing
 from ltr_metrics._rows.ids import id_texts, positions_by_text, refuse_ids_of_one_text, spelling_hint
-from ltr_metrics.errors import Argument, LtrTypeError, LtrValueError, one_line, warn
+from ltr_metrics.errors import LtrTypeError, LtrValueError, one_line, warn
 
 # The ids of queries in order of first appearance; row numbers, query after query, or None if they are in this order
 # already; and the number of rows of each query.
 Grouping = tuple[AnyArray, IntArray | None, IntArray]
-QID = Argument("qid")
+QID = "qid"
 
 
 def _group_by_ids(ids: AnyArray) -> Grouping:
@@ -198,7 +198,7 @@ class GroupedRows(Cache):
                 f"{'both' if group is not None else 'neither'}."
             )
         if n_rows == 0:
-            raise LtrValueError(Argument("y_true"), " must not be empty: there is no query to evaluate.")
+            raise LtrValueError("y_true must not be empty: there is no query to evaluate.")
         ids = None if qid is None else as_ids(qid, QID, n_rows)
         self.qid, self.order, self.sizes = _group_by_sizes(group, n_rows) if ids is None else _group_by_ids(ids)
         self.starts = self.sizes.cumsum() - self.sizes
@@ -252,14 +252,14 @@ class GroupedRows(Cache):
         """
         by_id = dict(values.items())
         if len(by_id) < len(values):
-            raise LtrValueError(name, " must have one entry per query: its index holds an id twice.")
+            raise LtrValueError(f"{name} must have one entry per query: its index holds an id twice.")
         keys, entries = list(by_id), list(by_id.values())
         position, texts = positions_by_text(keys, name), id_texts(self.qid)
         missing = next((at for at, text in enumerate(texts) if text not in position), None)
         if missing is not None:
             qid = self.qid[missing : missing + 1].tolist()[0]
             hint = spelling_hint([qid], keys)
-            raise LtrValueError(name, f" has no entry for query {qid!r}. Every query needs an entry.{hint}")
+            raise LtrValueError(f"{name} has no entry for query {qid!r}. Every query needs an entry.{hint}")
         return [entries[position[text]] for text in texts]
 
     def refuse_different_indexes(self, **columns: Any) -> None:

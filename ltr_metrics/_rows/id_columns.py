@@ -12,7 +12,7 @@ import numpy as np
 
 from ltr_metrics._rows.checks import AnyArray, IntArray, as_ids
 from ltr_metrics._rows.ids import are_missing, id_texts, refuse_ids_of_one_text
-from ltr_metrics.errors import Argument, LtrTypeError, LtrValueError
+from ltr_metrics.errors import LtrTypeError, LtrValueError
 
 
 def require_ids(values: Any, name: str, n_rows: int | None = None) -> AnyArray:
@@ -32,15 +32,14 @@ def refuse_missing(
         row = entry if row_of is None else int(row_of[entry])
         state = "blank" if isinstance(ids[entry], (str, bytes)) else "missing"
         raise LtrValueError(
-            name,
-            f" must have {what} in every {unit}: it is {state} at {unit} {row}. Fill it in, or leave out the rows "
-            "without one.",
+            f"{name} must have {what} in every {unit}: it is {state} at {unit} {row}. Fill it in, or leave out the "
+            "rows without one."
         )
 
 
 def as_document_ids(values: Any, n_rows: int) -> AnyArray:
     """Return one document id per row as text; a missing id is an error."""
-    ids = require_ids(values, Argument("docid"), n_rows)
+    ids = require_ids(values, "docid", n_rows)
     return ids.astype(str) if ids.dtype.kind in "iuU" else np.array(id_texts(ids))
 
 
@@ -74,7 +73,7 @@ def codes_by_first_appearance(ids: AnyArray, name: str) -> tuple[AnyArray, IntAr
         try:
             code = {value: at for at, value in enumerate(dict.fromkeys(ids.tolist()))}
         except TypeError as error:
-            raise LtrTypeError(name, f" must be hashable: {error}.") from None
+            raise LtrTypeError(f"{name} must be hashable: {error}.") from None
         distinct = np.empty(len(code), dtype=object)
         distinct[:] = list(code)
         return distinct, np.fromiter(map(code.__getitem__, ids.tolist()), dtype=np.intp, count=len(ids))

@@ -110,20 +110,19 @@ def positions_by_text(ids: AnyArray | Sequence[object], owner: str) -> dict[str,
         if first != at:
             one, other = (ids[i : i + 1].tolist()[0] if isinstance(ids, np.ndarray) else ids[i] for i in (first, at))
             raise LtrValueError(
-                owner,
-                f" has the ids {one!r} and {other!r}, which cannot be told apart once they are written as text, for "
-                "example to a CSV file. Give all ids the same type, and if these two name different things, rename "
-                "one of them.",
+                f"{owner} has the ids {one!r} and {other!r}, which cannot be told apart once they are written as text, "
+                "for example to a CSV file. Give all ids the same type, and if these two name different things, rename "
+                "one of them."
             )
     return position
 
 
-def positions_without_repetition(ids: AnyArray, *rule: str) -> dict[str, int]:
+def positions_without_repetition(ids: AnyArray, rule: str) -> dict[str, int]:
     """Return the position of each id by its text; raise an error with the rule if an id is repeated."""
     position: dict[str, int] = {}
     for at, text in enumerate(id_texts(ids)):
         if position.setdefault(text, at) != at:
-            raise LtrValueError(*rule, f": got {text!r} at {position[text]} and at {at}.")
+            raise LtrValueError(f"{rule}: got {text!r} at {position[text]} and at {at}.")
     return position
 
 

@@ -19,7 +19,7 @@ from ltr_metrics._rows.checks import (
 from ltr_metrics._rows.grouping import GroupedRows
 from ltr_metrics._rows.id_columns import label_codes, ordered_categories
 from ltr_metrics._rows.ids import WORDS_FOR_MISSING, id_texts
-from ltr_metrics.errors import Argument, LtrTypeError, LtrValueError, one_line, warn
+from ltr_metrics.errors import LtrTypeError, LtrValueError, one_line, warn
 
 Labels = tuple[list[Hashable], IntArray]  # the distinct labels, and the position among them of each query's label
 Segmentations = dict[str | None, Labels]  # by name
@@ -30,18 +30,18 @@ def weights(rows: GroupedRows, query_weight: Any, sample_weight: Any) -> FloatAr
     if query_weight is not None and sample_weight is not None:
         raise LtrTypeError("Pass query_weight (one per query) or sample_weight (one per row), not both.")
     if sample_weight is not None:
-        row_weights = as_numbers(sample_weight, Argument("sample_weight"), rows.n_rows).astype(np.float64)
-        refuse_bad_weights(row_weights, Argument("sample_weight"), rows.where)
+        row_weights = as_numbers(sample_weight, "sample_weight", rows.n_rows).astype(np.float64)
+        refuse_bad_weights(row_weights, "sample_weight", rows.where)
         return np.asarray(rows.sum_by_query(row_weights) / rows.sizes)
-    if isinstance(query_weight, Mapping) or _is_by_id(rows, Argument("query_weight"), query_weight):
-        query_weight = rows.by_query_id(Argument("query_weight"), query_weight)
-    query_weights = as_numbers(query_weight, Argument("query_weight")).astype(np.float64)
+    if isinstance(query_weight, Mapping) or _is_by_id(rows, "query_weight", query_weight):
+        query_weight = rows.by_query_id("query_weight", query_weight)
+    query_weights = as_numbers(query_weight, "query_weight").astype(np.float64)
     if len(query_weights) != rows.n_queries:
         raise LtrValueError(
             f"query_weight must have one entry per query in order of first appearance: got {len(query_weights)} for "
             f"{rows.n_queries} queries. Pass weights of rows as sample_weight."
         )
-    refuse_bad_weights(query_weights, Argument("query_weight"), lambda query: f"query {rows.qid[query]}")
+    refuse_bad_weights(query_weights, "query_weight", lambda query: f"query {rows.qid[query]}")
     return query_weights
 
 
@@ -50,20 +50,20 @@ def refuse_bad_weights(weight: AnyArray, name: str, where: Callable[[int], str])
     is_bad = ~(np.isfinite(weight) & (weight >= 0))
     if is_bad.any():
         entry = int(is_bad.argmax())
-        raise LtrValueError(name, f" must be finite and not negative: got {weight[entry]} at {where(entry)}.")
+        raise LtrValueError(f"{name} must be finite and not negative: got {weight[entry]} at {where(entry)}.")
 
 
 def segmentations(rows: GroupedRows, by: Any) -> Segmentations:
     """Return the segments of one segmentation, under the name None, or of several by name."""
     if not has_named_columns(by):
-        return {None: labels_of(rows, Argument("by"), by)}
+        return {None: labels_of(rows, "by", by)}
     if isinstance(by, Mapping) and any(isinstance(one, str) or not hasattr(one, "__len__") for one in by.values()):
         raise LtrTypeError(
             "If by is a mapping, its keys are names of segmentations, and each value has one label per query or per "
             'row, as in {"device": [...]}. To give labels by query id, pass a pandas Series with the ids as its index.'
         )
-    named = named_columns(by, Argument("by"))
-    return {name: labels_of(rows, Argument("by", key=name), labels) for name, labels in named.items()}
+    named = named_columns(by, "by")
+    return {name: labels_of(rows, f"by[{name!r}]", labels) for name, labels in named.items()}
 
 
 def labels_of(rows: GroupedRows, name: str, labels: Any) -> Labels:
@@ -82,16 +82,15 @@ def labels_of(rows: GroupedRows, name: str, labels: Any) -> Labels:
         code = _query_codes(rows, name, distinct.tolist(), code)
     elif len(code) != rows.n_queries:
         raise LtrValueError(
-            name,
-            f" must have one label per query ({rows.n_queries} labels, in order of first appearance) or one per row "
-            f"({rows.n_rows} labels). Got {len(code)}.",
+            f"{name} must have one label per query ({rows.n_queries} labels, in order of first appearance) or one per "
+            f"row ({rows.n_rows} labels). Got {len(code)}."
         )
     return distinct.tolist(), code
 
 
 def cluster_of_queries(rows: GroupedRows, labels: Any) -> IntArray:
     """Return the number of each query's cluster."""
-    labelled = labels_of(rows, Argument("cluster"), labels)
+    labelled = labels_of(rows, "cluster", labels)
     warn_of_words_for_missing("cluster", labelled)
     return labelled[1]
 
@@ -117,9 +116,8 @@ def _query_codes(rows: GroupedRows, name: str, distinct: list[Hashable], row_cod
     if differs.any():
         row = int(order[differs.argmax()])
         raise LtrValueError(
-            name,
-            f" must be one label per query: {rows.where(row)} has {distinct[row_codes[row]]!r}, another row of the "
-            f"query has {distinct[codes[rows.query_of_rows()[row]]]!r}.",
+            f"{name} must be one label per query: {rows.where(row)} has {distinct[row_codes[row]]!r}, another row of "
+            f"the query has {distinct[codes[rows.query_of_rows()[row]]]!r}."
         )
     return codes
 

@@ -35,9 +35,9 @@ from ltr_metrics._rows.per_query import (
     weights,
 )
 from ltr_metrics._rows.positions import Positions
-from ltr_metrics._rows.swapped import SWAPPED, Y_SCORE, Y_TRUE, look_like_scores, warn_if_grades
+from ltr_metrics._rows.swapped import SWAPPED, look_like_scores, warn_if_grades
 from ltr_metrics._rows.words import Unjudged
-from ltr_metrics.errors import Argument, InPython, LtrTypeError, LtrValueError, one_line, warn
+from ltr_metrics.errors import LtrTypeError, LtrValueError, one_line, warn
 
 if TYPE_CHECKING:
     from typing_extensions import Self  # of typing from Python 3.11 on
@@ -121,13 +121,13 @@ class LabelledQueries(GroupedRows):
         by: Any = None,
         cluster: Any = None,
     ) -> None:
-        labels = as_numbers(y_true, Y_TRUE)
+        labels = as_numbers(y_true, "y_true")
         of_rows = {"sample_weight": sample_weight, "docid": docid, "retrieved": retrieved, "judged": judged}
         of_rows |= {"columns": columns, "by": by, "cluster": cluster}
         super().__init__(len(labels), group, y_true=y_true, qid=qid, **of_rows)
 
         # 1. Labels. They may be missing where a row is not judged, so the flags come first.
-        self.judged: BoolArray | None = None if judged is None else as_flags(judged, Argument("judged"), self.n_rows)
+        self.judged: BoolArray | None = None if judged is None else as_flags(judged, "judged", self.n_rows)
         labels = self._checked_labels(labels)
         self.has_float32_labels = labels.dtype == np.float32  # thresholds of labels are then rounded to float32
 
@@ -136,7 +136,7 @@ class LabelledQueries(GroupedRows):
         self.n_ranked: IntArray = self.sizes
         self.ranked_rows = self.order
         if retrieved is not None:
-            is_retrieved = as_flags(retrieved, Argument("retrieved"), self.n_rows)
+            is_retrieved = as_flags(retrieved, "retrieved", self.n_rows)
             self.restrict_ranking(is_retrieved, "retrieved is False in every row")
         self.grades, self.grade_index = _distinct_grades(labels)
         self.n_documents = self.sizes
@@ -153,9 +153,9 @@ class LabelledQueries(GroupedRows):
         self.weight: FloatArray | None = None
         if query_weight is not None or sample_weight is not None:
             self.weight = weights(self, query_weight, sample_weight)
-        self.columns: dict[str, Any] = {} if columns is None else named_columns(columns, Argument("columns"))
+        self.columns: dict[str, Any] = {} if columns is None else named_columns(columns, "columns")
         self.segments: Segmentations = {} if by is None else segmentations(self, by)
-        self.cluster_labels: Labels | None = None if cluster is None else labels_of(self, Argument("cluster"), cluster)
+        self.cluster_labels: Labels | None = None if cluster is None else labels_of(self, "cluster", cluster)
         self.cluster: IntArray | None = None if self.cluster_labels is None else self.cluster_labels[1]
 
         self.has_ids = qid is not None
@@ -232,7 +232,7 @@ class LabelledQueries(GroupedRows):
                 "with their sign changed (-positions), and retrieved=False for documents without a position."
             )
         self.refuse_different_indexes(y_score=y_score)
-        scores = as_numbers(y_score, Y_SCORE, self.n_rows)
+        scores = as_numbers(y_score, "y_score", self.n_rows)
         if self.may_be_swapped:
             self.may_be_swapped = False
             if look_like_scores(self.grades, self.n_rows):
@@ -268,54 +268,49 @@ class LabelledQueries(GroupedRows):
             ids = f"All {self.n_rows:,} rows are of 1 query, {one_line(self.qid[0])}"
         if ids and self.has_ids:
             warn(
-                f"{ids}. Rows with one id are ranked together, so check that ",
-                Argument("qid"),
-                " names the queries.",
-                InPython(
-                    " If it does, pass the sizes of the queries as group instead of qid, or silence this warning: "
-                    "warnings.filterwarnings('ignore', category=ltr_metrics.LtrWarning)."
-                ),
+                f"{ids}. Rows with one id are ranked together, so check that qid names the queries. If it does, pass "
+                "the sizes of the queries as group instead of qid, or silence this warning: "
+                "warnings.filterwarnings('ignore', category=ltr_metrics.LtrWarning)."
             )
 
     def give_no_warnings(self) -> None:
         """Give no warnings of labels and scores: these are a part of the queries, too small to tell."""
         self.warns_of_labels = self.may_be_swapped = False
 
-    def refuse_nan_scores(self, scores: AnyArray, name: str = Y_SCORE) -> None:
+    def refuse_nan_scores(self, scores: AnyArray, name: str = "y_score") -> None:
         """Raise an error if the score of a ranked row is NaN; ``name`` is what messages call the scores."""
         is_nan = np.isnan(scores) if self.retrieved is None else np.isnan(scores) & self.retrieved
         cause = "Find out why the model returned it (a diverged training, a feature out of range), or drop the row"
-        remedy = f"A NaN has no rank. {cause}", InPython(", or pass retrieved=False there"), "."
-        self._refuse_rows((name, " must not be NaN"), scores, is_nan, *remedy)
+        remedy = f"A NaN has no rank. {cause}, or pass retrieved=False there."
+        self._refuse_rows(f"{name} must not be NaN", scores, is_nan, remedy)
 
     # -- checks of the labels --------------------------------------------------------------------
 
     def _checked_labels(self, labels: AnyArray) -> AnyArray:
         """Return the labels, 0 where not judged; raise an error if a label is not a grade."""
         if self.judged is not None:
-            rule = Y_TRUE, " must not be above 0 where judged is False"
+            rule = "y_true must not be above 0 where judged is False"
             self._refuse_rows(rule, labels, ~self.judged & (labels > 0), "A document with a grade is judged.")
             labels = np.where(self.judged, labels, labels.dtype.type(0))
         if not np.isfinite(labels).all():
-            remedy: tuple[str, ...] = (
-                "Rows without a judgment can be dropped, so that the documents below them move up, or get the label 0",
-                InPython(" or judged=False"),
-                ", so that they keep their rank. The two remedies give different means.",
+            remedy = (
+                "Rows without a judgment can be dropped, so that the documents below them move up, or get the label 0 "
+                "or judged=False, so that they keep their rank. The two remedies give different means."
             )
-            self._refuse_rows((Y_TRUE, " must be finite"), labels, ~np.isfinite(labels), *remedy)
+            self._refuse_rows("y_true must be finite", labels, ~np.isfinite(labels), remedy)
         if labels.min() < 0:
-            remedy = ("Shift the grades so that the lowest is 0.",)
+            remedy = "Shift the grades so that the lowest is 0."
             if look_like_scores(np.unique(labels), len(labels)):
-                remedy = "Labels like these are scores. ", *SWAPPED
-            self._refuse_rows((Y_TRUE, " must not be negative"), labels, labels < 0, *remedy)
+                remedy = f"Labels like these are scores. {SWAPPED}"
+            self._refuse_rows("y_true must not be negative", labels, labels < 0, remedy)
         return labels
 
-    def _refuse_rows(self, rule: tuple[str, ...], values: AnyArray, is_bad: BoolArray, *remedy: str) -> None:
+    def _refuse_rows(self, rule: str, values: AnyArray, is_bad: BoolArray, remedy: str = "") -> None:
         """Raise an error that names the first row of a mask, if it has any."""
         if is_bad.any():
             row = int(is_bad.argmax())
-            found = f": got {values[row]} at {self.where(row)} (rows like this: {int(is_bad.sum()):,})."
-            raise LtrValueError(*rule, found, *((" ", *remedy) if remedy else ()))
+            found = f"got {values[row]} at {self.where(row)} (rows like this: {int(is_bad.sum()):,})."
+            raise LtrValueError(f"{rule}: {found} {remedy}".rstrip())
 
     def _drop_unjudged(self, labels: AnyArray, judged: BoolArray) -> None:
         """Keep the condensed list: unjudged rows are not documents, not even in the ideal one."""
@@ -343,10 +338,10 @@ class LabelledQueries(GroupedRows):
     def column(self, name: str) -> FloatArray:
         """Return one of the option ``columns``, checked the first time that a metric needs it."""
         values = self.columns[name]
-        what = Argument("columns", key=name)
+        what = f"columns[{name!r}]"
         column = as_numbers(values, what, self.n_rows).astype(np.float64)
         is_read = np.True_ if self.retrieved is None else self.retrieved
-        self._refuse_rows((what, " must be finite"), column, ~np.isfinite(column) & is_read)
+        self._refuse_rows(f"{what} must be finite", column, ~np.isfinite(column) & is_read)
         return np.where(is_read, column, 0.0)
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from ltr_metrics._rows.checks import AnyArray, FloatArray, IntArray
-from ltr_metrics.errors import Argument, InPython, warn
+from ltr_metrics.errors import warn
 
 MIN_FRACTIONAL_LABELS = 8  # fewer distinct fractional labels may still be grades
 HIGHEST_USUAL_GRADE = 30  # of a grade scale; LightGBM's default gains end here, too
-Y_TRUE, Y_SCORE = Argument("y_true"), Argument("y_score")
-SWAPPED = ("Did you swap ", Y_TRUE, " and ", Y_SCORE, "?", InPython(" Labels come first."))
+SWAPPED = "Did you swap y_true and y_score? Labels come first."
 
 
 def look_like_scores(grades: FloatArray, n_rows: int) -> bool:
@@ -24,9 +23,8 @@ def warn_if_grades(labels: FloatArray, scores: AnyArray, query: IntArray) -> Non
     if _look_like_grades(scores, query):
         warn(
             f"The labels have {len(labels):,} different values in {len(scores):,} rows, like scores, and the scores "
-            f"are only whole numbers from 0 to {scores.max():g}, like grades. ",
-            *SWAPPED,
-            " If you did not swap them, ignore this warning.",
+            f"are only whole numbers from 0 to {scores.max():g}, like grades. {SWAPPED} If you did not swap them, "
+            "ignore this warning."
         )
 
 

@@ -22,7 +22,7 @@ from ltr_metrics._rows.json_values import json_ids
 from ltr_metrics._rows.per_query import cluster_of_queries, segmentations, warn_of_words_for_missing, weights
 from ltr_metrics._rows.positions import Positions
 from ltr_metrics._rows.words import QueriesOfComparison
-from ltr_metrics.errors import Argument, LtrKeyError, LtrTypeError, LtrValueError, did_you_mean, naming
+from ltr_metrics.errors import LtrKeyError, LtrTypeError, LtrValueError, did_you_mean, naming
 from ltr_metrics.evaluation.columns import column_of, columns_by_key
 from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.evaluation.fingerprint import differing
@@ -104,7 +104,7 @@ def names_in(result: Evaluation, metrics: Metrics | None) -> list[str]:
     """Return the canonical names of the requested metrics, by default all of a result."""
     keys = list(result.per_query) if metrics is None else [metrics] if isinstance(metrics, (str, Metric)) else metrics
     if not isinstance(keys, Iterable) or not (keys := list(keys)):
-        raise LtrTypeError(Argument("metrics"), f" must be a name, a metric, or several of them. Got {metrics!r}.")
+        raise LtrTypeError(f"metrics must be a name, a metric, or several of them. Got {metrics!r}.")
     return list(dict.fromkeys(name_in(result, key) for key in keys))
 
 
@@ -138,9 +138,8 @@ def runs_of_results(
     if is_reweighted:
         if first.policy.unit != "queries":
             raise LtrValueError(
-                Argument("query_weight"),
-                f" cannot be used with results whose means are over {first.policy.unit}: it would replace their "
-                "weights. Leave it out, and weight the queries in each evaluation.",
+                f"query_weight cannot be used with results whose means are over {first.policy.unit}: it would replace "
+                "their weights. Leave it out, and weight the queries in each evaluation."
             )
         first = first.with_fields(weight=weights(rows, data["query_weight"], None))
     if data.get("by") is not None:
@@ -174,7 +173,7 @@ def refuse_unused(options: Mapping[str, Any]) -> None:
     unused = [name for name, value in options.items() if value is not None and name not in OPTIONS_OF_RESULTS]
     if unused:
         raise LtrTypeError(
-            Argument(unused[0]), " is not used in a comparison of results of evaluate: leave it out, or pass scores."
+            f"{unused[0]} is not used in a comparison of results of evaluate: leave it out, or pass scores."
         )
 
 
@@ -293,11 +292,8 @@ def _aligned(who: str, run: Evaluation, reference: Evaluation, runs: Runs) -> Ev
 def _require_same(who: str, option: str, value: object, expected: object, note: str) -> None:
     if value != expected:
         raise LtrValueError(
-            f"{who} was evaluated with ",
-            Argument(option, value),
-            ", but the other models with ",
-            Argument(option, expected),
-            f" ({note}), so their numbers are not comparable. Evaluate all models with the same options.",
+            f"{who} was evaluated with {option}={value!r}, but the other models with {option}={expected!r} ({note}), "
+            "so their numbers are not comparable. Evaluate all models with the same options."
         )
 
 
@@ -308,12 +304,12 @@ def _positions(who: str, run: Evaluation, reference: Evaluation) -> IntArray:
     extra = [run.json_qid[at] for text, at in positions.items() if text not in expected]
     if missing or extra:
         faults = [f"lacks {_some(missing)}"] * bool(missing) + [f"has {_some(extra)} in addition"] * bool(extra)
-        common = ", or compare those that all have: ", Argument("queries", "common")
-        same = " Evaluate all models on the same queries", *(() if len(missing) == len(expected) else common), "."
-        hint = spelling_hint(extra, missing)
+        common = ', or compare those that all have: queries="common"'
+        same = f" Evaluate all models on the same queries{'' if len(missing) == len(expected) else common}."
+        hint = spelling_hint(extra, missing) or same
         raise LtrValueError(
-            f"{who} has different queries from the other models: of {reference.n_queries:,} it {' and '.join(faults)}.",
-            *((hint,) if hint else same),
+            f"{who} has different queries from the other models: of {reference.n_queries:,} it "
+            f"{' and '.join(faults)}.{hint}"
         )
     return np.array([positions[text] for text in expected], dtype=np.intp)
 
@@ -330,13 +326,12 @@ def _refuse_other_data(who: str, run: Evaluation, reference: Evaluation) -> None
         counts, expected_counts = (
             f"{one.n_documents[at]:,} documents, {one.n_relevant[at]:,} relevant" for one in (run, reference)
         )
-        common = () if is_other.all() else (", or leave these queries out: ", Argument("queries", "common"))
+        common = "" if is_other.all() else ', or leave these queries out: queries="common"'
         raise LtrValueError(
             f"{who} has different data from the other models: the judged documents or their grades differ in "
             f"{_some(json_ids(reference.qid[is_other]))} (query {reference.json_qid[at]!r} has {counts} here, and "
-            f"{expected_counts} in the other models). Evaluate all models on the same data, with the same options",
-            *common,
-            ".",
+            f"{expected_counts} in the other models). Evaluate all models on the same data, with the same "
+            f"options{common}."
         )
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ltr_metrics._rows.json_values import DataFrame, to_dataframe
 from ltr_metrics._rows.words import ConventionName, NoRelevant, TiePolicy
 from ltr_metrics.analysis.audit import has_ties
-from ltr_metrics.errors import Argument, LtrValueError, one_line
+from ltr_metrics.errors import LtrValueError, one_line
 from ltr_metrics.evaluation.evaluate import DataOptions, Queries, queries_from, with_data_options
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.evaluation.tables import Table, TableOrText, Tabular
@@ -245,9 +245,8 @@ def explain_difference(
     for reading, mean in means.items():
         if math.isnan(mean):
             raise LtrValueError(
-                f"{reading.metric} has no mean on these data: it is undefined for every query. Use a number, such as ",
-                Argument("no_relevant", 0),
-                ".",
+                f"{reading.metric} has no mean on these data: it is undefined for every query. Use a number, such as "
+                "no_relevant=0."
             )
     values = {subset: means[reading] for subset, reading in readings.items()}
     value_a, value_b = values[()], values[tuple(differ)]

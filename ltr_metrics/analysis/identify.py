@@ -16,7 +16,7 @@ from ltr_metrics._rows.json_values import DataFrame, to_dataframe
 from ltr_metrics._rows.words import TiePolicy
 from ltr_metrics.analysis.audit import has_ties
 from ltr_metrics.analysis.explain import Reading, format_choice, means_of, skill_of_reading
-from ltr_metrics.errors import Argument, LtrError, LtrValueError, LtrWarning, naming
+from ltr_metrics.errors import LtrError, LtrValueError, LtrWarning, naming
 from ltr_metrics.evaluation.evaluate import DataOptions, Queries, queries_from, with_data_options
 from ltr_metrics.evaluation.tables import Table, TableOrText, Tabular
 from ltr_metrics.metrics.conventions import CONVENTIONS, Convention
@@ -322,7 +322,7 @@ def _value_and_tolerance(value: float | str) -> tuple[float, float]:
     except (ValueError, OverflowError, InvalidOperation):  # 0e400 has no last digit that a float can hold
         number = math.nan
     if isinstance(value, bool) or not math.isfinite(number):
-        raise LtrValueError(Argument("value"), f" must be a finite number, such as 0.4117. Got {value!r}.")
+        raise LtrValueError(f"value must be a finite number, such as 0.4117. Got {value!r}.")
     if len(digits.digits) > FLOAT32_DIGITS and number == np.float32(number):
         return number, abs(number) * float(np.finfo(np.float32).resolution) + ROUNDING
     return number, 0.5 * last_digit + ROUNDING

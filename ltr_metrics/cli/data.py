@@ -78,7 +78,7 @@ def _own_or_name(name: str, own: Mapping[str, Metric]) -> OneMetric:
         parse(name)
     except LtrValueError as error:
         of_module = f"{did_you_mean(name, own)} --metrics-module has {', '.join(own)}."
-        raise LtrValueError(*error.parts, of_module) from None
+        raise LtrValueError(f"{error}{of_module}") from None
     return name
 
 
@@ -200,7 +200,7 @@ def _read_tables(files: list[Path], rows: Rows, text: Sequence[str], numbers: Se
     try:
         table = read_table(files, qid=rows.qid, label=rows.label, columns=numbers, text=text)
     except LtrKeyError as error:
-        raise LtrKeyError(*error.parts, _hint_of_column(error, rows, numbers)) from None
+        raise LtrKeyError(f"{error}{_hint_of_column(error, rows, numbers)}") from None
     both = [name for name in COUNT_SEGMENTS if name in by and name in table]
     if both:
         raise LtrValueError(f"--segment {both[0]} means a count, and also a column of the table. Rename the column.")
@@ -249,7 +249,7 @@ def evaluate_sorted(inputs: Inputs, options: Metrics, metrics: list[OneMetric] |
             rows, scores=sources, metrics=metrics, by=columns, skill=options.skill, **names, **policy
         )
     except LtrKeyError as error:
-        raise LtrKeyError(*error.parts, _hint_of_column(error, inputs, scores.values())) from None
+        raise LtrKeyError(f"{error}{_hint_of_column(error, inputs, scores.values())}") from None
     if names["weight"] is not None:
         _refuse_no_weight(next(iter(results.values())).weight)
     return results
@@ -306,7 +306,7 @@ def _scores(table: Any, item: str, inputs: Inputs, queries: Queries) -> AnyArray
         try:
             return np.asarray(table[item])
         except LtrKeyError as error:
-            raise LtrKeyError(*error.parts, _hint_of_file(error, [item])) from None
+            raise LtrKeyError(f"{error}{_hint_of_file(error, [item])}") from None
     path, column = file
     if inputs.on:
         ids = {name: _text(table, name) for name in inputs.on}
@@ -317,7 +317,7 @@ def _scores(table: Any, item: str, inputs: Inputs, queries: Queries) -> AnyArray
         scores = scores_by_row(path, _text(table, inputs.qid))
     except LtrValueError as error:
         hint = " A table with a header needs --on, such as --on qid,docid." if table_kind(path) else ""
-        raise LtrValueError(*error.parts, hint) from None
+        raise LtrValueError(f"{error}{hint}") from None
     if len(scores) != queries.n_rows:
         raise LtrValueError(
             f"{path} must have one score per row of the data: {len(scores):,} scores, {queries.n_rows:,} rows."

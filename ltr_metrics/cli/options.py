@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import inspect
 import os
-import shlex
-from collections.abc import Callable, Collection, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import partial
 from itertools import chain
@@ -21,7 +21,7 @@ import click
 from click.core import ParameterSource
 
 from ltr_metrics._rows import words
-from ltr_metrics.errors import Argument, InParts, InPython, LtrError, LtrKeyError, LtrValueError, did_you_mean
+from ltr_metrics.errors import LtrError, LtrKeyError, LtrValueError, did_you_mean
 from ltr_metrics.io.files import without_compression
 from ltr_metrics.io.letor import side_files
 from ltr_metrics.metrics.conventions import CONVENTIONS
@@ -34,12 +34,12 @@ SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 NAMES = "ltr_metrics.names"  # in the context: the names of all models, in the order of the command line
 CONVENTION_NAMES = ", ".join(CONVENTIONS)
 WORDS_OF_PYTHON = {  # arguments of the library that no option is named after
-    "y_true": "the grades",
-    "y_score": "the scores",
+    "y_true": "the column of --label",
+    "y_score": "what --scores or --model names",
     "sample_weight": "--weight",
     "query_weight": "--weight",
     "column": "--scores FILE:COLUMN",
-    "columns": "the column",
+    "columns": "a column of the table",
     "frame": "the table",
     "result.geometric_mean(name)": "geometric_mean in the result of evaluate --format json",
 }
@@ -57,18 +57,18 @@ class DataFile(click.Path):
             self.fail(f"{error.message}{hint}", param, ctx)
 
 
-def in_own_words(message: InParts) -> str:
-    """Return a message with options instead of arguments, and without the remedies of Python."""
-    options = [one for one in click.get_current_context().command.params if isinstance(one, click.Option)]
-    words = WORDS_OF_PYTHON | {str(one.name): one.opts[-1] for one in options}
-    return "".join(_own_word(part, words) for part in message.parts if not isinstance(part, InPython))
+def with_options(error: Exception) -> str:
+    """Return a message, and a line with the options that stand for its arguments where the names differ."""
+    message, options = str(error), click.get_current_context().command.params
+    words = WORDS_OF_PYTHON | {str(one.name): one.opts[-1] for one in options if one.opts[-1] != f"--{one.name}"}
+    named = [f"{name} is {word}" for name, word in words.items() if _names_argument(message, name)]
+    return message + f"\nOn the command line, {', '.join(named)}." * bool(named)
 
 
-def _own_word(part: str, words: Mapping[str, str]) -> str:
-    if not isinstance(part, Argument) or part.name not in words:
-        return part
-    value = part.key if part.value is None or part.value is True or part.value is ... else part.value
-    return words[part.name] if value is None else f"{words[part.name]} {shlex.quote(str(value))}"
+def _names_argument(message: str, name: str) -> bool:
+    """Whether a message has the name of an argument: by=, by['device'] or 'by must', and no English 'by'."""
+    follows = r"(?!\w)" if re.search(r"\W|_", name) else r"(?==|\[| must )"
+    return re.search(rf"(?<!\w){re.escape(name)}{follows}", message) is not None
 
 
 class Option(click.Option):
@@ -86,7 +86,7 @@ class Command(click.Command):
         try:
             return super().invoke(ctx)
         except LtrError as error:
-            raise click.ClickException(in_own_words(error)) from error
+            raise click.ClickException(with_options(error)) from error
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         sections: dict[str, list[tuple[str, str]]] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -11,10 +12,11 @@ import numpy as np
 from ltr_metrics._rows.checks import as_ids, column_names, has_named_columns
 from ltr_metrics._rows.grouping import GroupedRows
 from ltr_metrics._rows.per_query import labels_of
-from ltr_metrics.errors import Argument, LtrKeyError, LtrTypeError, LtrValueError, did_you_mean
+from ltr_metrics.errors import LtrKeyError, LtrTypeError, LtrValueError, did_you_mean
 
 OF_ROWS = ("qid", "sample_weight", "query_weight", "docid", "retrieved", "judged", "cluster")
 TITLES = {"y_true": "label"} | {option: option for option in (*OF_ROWS, "by")}  # of the arguments that are columns
+_NAMED = re.compile(rf"\b(y_true|y_score)\b|^({'|'.join(TITLES)})(?= must | has )")  # where a message names an argument
 INSTEAD = "Add it to the table and name its column, or leave data= out and pass all columns as arrays."
 Segmenting = str | Sequence[str] | Mapping[str, str]  # columns of segments, or the column of each segmentation
 
@@ -23,7 +25,7 @@ def refuse_mixture(data: Any, arrays: Mapping[str, Any], names: Mapping[str, Any
     """Refuse arrays beside a table, and names of columns without one."""
     given = [option for option, value in (names if data is None else arrays).items() if value is not None]
     if given and data is None:
-        raise LtrTypeError(Argument(given[0], ...), " names a column of data=, which is missing: pass data=table.")
+        raise LtrTypeError(f"{given[0]}= names a column of data=, which is missing: pass data=table.")
     if given:
         raise LtrTypeError(
             f"{given[0]} does not go with data=, whose columns of grades and scores are named by label= ('label' by "
@@ -43,7 +45,7 @@ def column_of(data: Any, name: Any, option: str) -> Any:
             f"arrays. Got a {type(data).__name__}, for which data[{name!r}] says: {error}"
         ) from error
     except Exception as error:  # a KeyError, a ValueError, or what the library of the table has for it
-        refuse_absent(data, "data has", name, error, " Name the column with ", Argument(option, ...), ".")
+        refuse_absent(data, "data has", name, error, f" Name the column with {option}=.")
         column = None  # Arrow names no column that is there twice
     if column is None or getattr(column, "ndim", 1) != 1:
         raise LtrValueError(
@@ -53,12 +55,12 @@ def column_of(data: Any, name: Any, option: str) -> Any:
     return column
 
 
-def refuse_absent(table: Any, has: str, name: str, error: Exception, *remedy: str) -> None:
+def refuse_absent(table: Any, has: str, name: str, error: Exception, remedy: str = "") -> None:
     """Raise an error for a column that a table does not have."""
     known = list(map(str, column_names(table))) if has_named_columns(table) else []
     if name not in known:
         listed = f" It has {', '.join(known)}." * bool(known)
-        raise LtrKeyError(f"{has} no column {name!r}.{did_you_mean(name, known)}{listed}", *remedy) from error
+        raise LtrKeyError(f"{has} no column {name!r}.{did_you_mean(name, known)}{listed}{remedy}") from error
 
 
 @contextmanager
@@ -73,8 +75,7 @@ def naming_columns(label: str | None, options: Mapping[str, Any]) -> Iterator[No
             one: f"column {names[one]!r} ({title})" for one, title in TITLES.items() if isinstance(names.get(one), str)
         }
         words["y_score"] = "the scores"
-        parts = [words.get(part, part) if isinstance(part, Argument) else part for part in error.parts]
-        raise type(error)(*parts) from error
+        raise type(error)(_NAMED.sub(lambda found: words.get(found[0], found[0]), str(error))) from error
 
 
 def columns_by_key(names: Any, option: str) -> dict[str, Any]:
@@ -88,8 +89,9 @@ def columns_by_key(names: Any, option: str) -> dict[str, Any]:
 
 
 def _no_name(value: Any, option: str) -> LtrTypeError:
-    message = f" must name one or more columns of data=, as text. Got a {type(value).__name__}. {INSTEAD}"
-    return LtrTypeError(Argument(option, ...), message)
+    return LtrTypeError(
+        f"{option}= must name one or more columns of data=, as text. Got a {type(value).__name__}. {INSTEAD}"
+    )
 
 
 def read_options(data: Any, label: str | None, options: Mapping[str, Any], needed: Iterable[str]) -> dict[str, Any]:
@@ -99,14 +101,14 @@ def read_options(data: Any, label: str | None, options: Mapping[str, Any], neede
         raise LtrTypeError("group= has sizes, which are no column. Name the column of query ids with qid=.")
     read = {option: column_of(data, one, option) if option in OF_ROWS else one for option, one in given.items()}
     if "query_weight" in read:
-        rows = GroupedRows.of_ids(as_ids(read["qid"], Argument("qid")))
+        rows = GroupedRows.of_ids(as_ids(read["qid"], "qid"))
         try:
-            weights, code = labels_of(rows, Argument("query_weight"), read["query_weight"])
+            weights, code = labels_of(rows, "query_weight", read["query_weight"])
         except LtrValueError as error:
-            remedy = " If rows of a query have different weights, name the column with "
-            raise LtrValueError(
-                *error.parts, remedy, Argument("sample_weight", ...), ", which takes the mean."
-            ) from None
+            remedy = (
+                "If rows of a query have different weights, name the column with sample_weight=, which takes the mean."
+            )
+            raise LtrValueError(f"{error} {remedy}") from None
         read["query_weight"] = np.array(weights)[code]
     if isinstance(by := given.get("by"), str):
         read["by"] = column_of(data, by, "by")

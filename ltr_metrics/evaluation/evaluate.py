@@ -19,7 +19,7 @@ from ltr_metrics._rows.queries import LabelledQueries
 from ltr_metrics._rows.signatures import DataOptions as DataOptions
 from ltr_metrics._rows.signatures import with_options_of
 from ltr_metrics._rows.words import ConventionName, NoRelevant, TiePolicy, Unjudged
-from ltr_metrics.errors import Argument, LtrTypeError, LtrValueError, did_you_mean, naming
+from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean, naming
 from ltr_metrics.evaluation.by_metric import ByMetric
 from ltr_metrics.evaluation.columns import column_of, columns_by_key, naming_columns, read_options, refuse_mixture
 from ltr_metrics.evaluation.fingerprint import Fingerprint, hash_by_query
@@ -423,8 +423,8 @@ def queries_from(
     known = list(inspect.signature(LabelledQueries.__init__).parameters)[2:]
     for name in options.keys() - set(known):
         raise LtrTypeError(
-            f"{function} has no option {name!r}.{did_you_mean(name, [*further, *known])} "
-            f"Its options for the data are {', '.join(known)}."
+            f"{function} has no option {name!r}.{did_you_mean(name, [*further, *known])} Its options for the data are "
+            f"{', '.join(known)}."
         )
     if isinstance(y_true, Queries):
         unused = [name for name, value in options.items() if value is not None]
@@ -457,7 +457,7 @@ def _same_for_all_scores(
         except LtrValueError as error:
             if request.by_default:
                 remedy = " It is one of the default metrics: name the metrics that you need."
-                raise LtrValueError(*error.parts, remedy) from None
+                raise LtrValueError(f"{error}{remedy}") from None
             raise
         if warns:
             metric.warn_of_labels(queries)
@@ -523,9 +523,7 @@ def _apply_no_relevant(queries: LabelledQueries, matrix: FloatArray, request: Re
             query = queries.qid[int(undefined.argmax())]
             raise LtrValueError(
                 f"{name} is undefined for query {query}, for example because no document is relevant (queries like "
-                f"this: {int(undefined.sum()):,}). To leave them out of the mean, use ",
-                Argument("no_relevant", "skip"),
-                ".",
+                f'this: {int(undefined.sum()):,}). To leave them out of the mean, use no_relevant="skip".'
             )
         elif not isinstance(no_relevant, str):
             values[undefined] = no_relevant

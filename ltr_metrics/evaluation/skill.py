@@ -19,7 +19,7 @@ from ltr_metrics._ranks.ranking import Ranking
 from ltr_metrics._rows.cache import newest_cached
 from ltr_metrics._rows.checks import BoolArray, FloatArray, IntArray
 from ltr_metrics._rows.queries import LabelledQueries
-from ltr_metrics.errors import Argument, LtrValueError
+from ltr_metrics.errors import LtrValueError
 from ltr_metrics.evaluation.best_order import (
     best_sums,
     is_function_of_user,
@@ -125,9 +125,8 @@ class SkillScale:
 
 def _is_gone() -> ScaleValues:
     raise LtrValueError(
-        "The labels of this result are not here, because it is a copy, such as from another process. Evaluate with ",
-        Argument("skill", True),
-        ", which copies keep.",
+        "The labels of this result are not here, because it is a copy, such as from another process. Evaluate with "
+        "skill=True, which copies keep."
     )
 
 

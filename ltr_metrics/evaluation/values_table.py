@@ -11,7 +11,7 @@ from ltr_metrics._rows.checks import AnyArray, FloatArray, as_numbers, is_number
 from ltr_metrics._rows.id_columns import require_ids
 from ltr_metrics._rows.ids import positions_without_repetition
 from ltr_metrics._rows.words import ConventionName
-from ltr_metrics.errors import Argument, LtrKeyError, LtrValueError, warn
+from ltr_metrics.errors import LtrKeyError, LtrValueError, warn
 from ltr_metrics.evaluation.skill import CHANCE, IDEAL, SkillScale
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.conventions import CONVENTIONS, Convention, convention_of
@@ -20,7 +20,6 @@ from ltr_metrics.metrics.names import in_lower_case, is_metric_name, name_withou
 from ltr_metrics.metrics.other_names import complete_name
 from ltr_metrics.metrics.requests import Request, complete, resolve
 
-FRAME = Argument("frame")
 QUERY_IDS = ("qid", "query_id", "query-id", "q_id", "topic", "query", "")  # "": the index of a data frame in CSV
 MEASURES, SYSTEMS = ("measure", "metric"), ("name", "system", "model")
 NO_METRICS = ("num_", "runid", "relstring")  # what trec_eval prints beside its measures
@@ -34,17 +33,16 @@ def fields_of_table(
     frame: Any, convention: ConventionName | Convention | None, lower_is_better: Iterable[str], **options: Any
 ) -> dict[str, Any]:
     """Return the arguments of `Evaluation.of` for a table, whose columns and options `from_per_query` describes."""
-    columns = named_columns(frame, FRAME)
+    columns = named_columns(frame, "frame")
     if "fingerprint" in columns:
         raise LtrValueError(
-            FRAME,
-            " is a saved result without its header, which says how it was computed. Use the file as --save wrote it, "
-            "or what 'evaluate --format csv' prints.",
+            "frame is a saved result without its header, which says how it was computed. Use the file as --save "
+            "wrote it, or what 'evaluate --format csv' prints."
         )
     if "qid" not in columns:
         name = next((name for name in QUERY_IDS if name in columns), None)
         if name is None:
-            raise LtrKeyError(FRAME, f" must have a column qid with one query id per row. It has {', '.join(columns)}.")
+            raise LtrKeyError(f"frame must have a column qid with one query id per row. It has {', '.join(columns)}.")
         columns = {"qid": columns.pop(name), **columns}
     if (measure := next((name for name in MEASURES if name in columns), None)) and "value" in columns:
         columns = _wide(columns, measure)
@@ -56,7 +54,7 @@ def fields_of_table(
     in_front = list(columns)[: list(columns).index("qid")] if is_our_table else []
     of_queries = {name: columns.pop(name) for name in in_front}
     qid = require_ids(columns.pop("qid"), "qid")
-    positions_without_repetition(qid, FRAME, " must hold each query once")
+    positions_without_repetition(qid, "frame must hold each query once")
     weight = _numbers(of_queries["weight"], "weight", qid) if "weight" in of_queries else None
     n_documents, n_relevant = (
         _numbers(columns.pop(name), name, qid).astype(np.intp) if name in columns else np.full(len(qid), -1)
@@ -69,8 +67,7 @@ def fields_of_table(
     asked = {name: request.asked[in_lower_case(name)] for name in known}
     names = _names(list(columns), asked, request)
     if unknown := [name for name in lower_is_better if name not in columns or name in asked]:
-        reason = f" must name columns that are not metrics here. Got {unknown[0]!r}."
-        raise LtrKeyError(Argument("lower_is_better"), reason)
+        raise LtrKeyError(f"lower_is_better must name columns that are not metrics here. Got {unknown[0]!r}.")
     of_names = zip(names, columns.items(), strict=True)
     values = {name: _numbers(column, key, qid) for name, (key, column) in of_names}
     if weight is None:
@@ -94,7 +91,7 @@ def _wide(columns: dict[str, Any], measure: str) -> dict[str, Any]:
     """Return a column for each measure of a table that has a row for each query and measure; leave out counts."""
     for system in SYSTEMS:
         if len(names := set(map(str, columns.get(system, ())))) > 1:
-            raise LtrValueError(FRAME, f" must have the values of one system. {system} has {', '.join(sorted(names))}.")
+            raise LtrValueError(f"frame must have the values of one system. {system} has {', '.join(sorted(names))}.")
     values: dict[str, dict[Any, Any]] = {}
     queries: dict[Any, None] = {}
     for query, name, value in zip(columns["qid"], columns[measure], columns["value"], strict=True):
@@ -102,10 +99,10 @@ def _wide(columns: dict[str, Any], measure: str) -> dict[str, Any]:
         if str(query) in MEAN_ROWS:
             continue
         if query in of_measure:
-            raise LtrValueError(FRAME, f" must hold each query once. {name} of query {query} is there twice.")
+            raise LtrValueError(f"frame must hold each query once. {name} of query {query} is there twice.")
         of_measure[query], queries[query] = float(value) if is_number_text(value) else value, None
     if not queries:
-        raise LtrValueError(FRAME, " has no values of queries, but only means. Run trec_eval with -q.")
+        raise LtrValueError("frame has no values of queries, but only means. Run trec_eval with -q.")
     for name, of_measure in values.items():
         if 0 < len(of_measure) < len(queries):
             query = next(query for query in queries if query not in of_measure)
@@ -143,7 +140,7 @@ def _named_as_here(columns: dict[str, Any], convention: Any) -> tuple[dict[str, 
         other = renamed.get(name)
         key = str(complete(other[1], CONVENTIONS.get(other[0], CONVENTIONS["default"]))) if other else name
         if key in ours:
-            raise LtrValueError(FRAME, f" must have each metric once. {name} is {key}, which is there as well.")
+            raise LtrValueError(f"frame must have each metric once. {name} is {key}, which is there as well.")
         ours[key] = column
     return ours, convention
 
@@ -164,7 +161,7 @@ def _names(columns: list[str], asked: dict[str, str], request: Request) -> list[
         raise LtrValueError(f"One value per query is not enough for a mean over {request.policy.unit}.")
     names = [asked.get(name, name) for name in columns]
     if not names or len(set(names)) < len(names):
-        raise LtrValueError(FRAME, f" must have a column per metric, each metric once. Got {', '.join(names)}.")
+        raise LtrValueError(f"frame must have a column per metric, each metric once. Got {', '.join(names)}.")
     return names
 
 
@@ -208,9 +205,7 @@ def _check_names(names: Iterable[str], convention: ConventionName | Convention |
         name, meaning = next(iter(open_names.items()))
         warn(
             f"These columns are read as metrics of this package: {', '.join(open_names)}. But {name} is {meaning}. If "
-            "another tool wrote the table, name its convention. Otherwise pass ",
-            Argument("convention", "default"),
-            ".",
+            'another tool wrote the table, name its convention. Otherwise pass convention="default".'
         )
 
 
@@ -222,9 +217,7 @@ def _refuse_open_gain(name: str, meanings: Iterable[Metric | None]) -> None:
     spelled = [f"{alias}{rest}" for alias, fixed in parse(name).cls.ALIASES.items() if "gain" in fixed]
     raise LtrValueError(
         f"The column {name!r} leaves the gain open, in which tools differ. Rename it to {' or '.join(spelled)}, or "
-        "name the convention of its tool, such as ",
-        Argument("convention", "trec_eval"),
-        ".",
+        'name the convention of its tool, such as convention="trec_eval".'
     )
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from ltr_metrics._rows.checks import AnyArray, FloatArray, IntArray, require_confidence
 from ltr_metrics._rows.json_values import json_ids
-from ltr_metrics.errors import Argument, LtrValueError, one_line
+from ltr_metrics.errors import LtrValueError, one_line
 from ltr_metrics.evaluation.differences import difference_of, gain_of
 from ltr_metrics.evaluation.means import counting, mean_interval, standard_error
 from ltr_metrics.evaluation.ranges import range_of, within
@@ -145,10 +145,9 @@ def curve_of_values(
         position = int((n_queries < 2).argmax())
         raise LtrValueError(
             f"A learning curve needs at least two queries that {metric} is defined for, since it compares rounds by "
-            f"the spread between queries: round {rounds[position]} has {n_queries[position]} of {values.shape[1]}"
-            f"{'' if weight is None else ', not counting those of weight 0'}. Evaluate on more queries, or set ",
-            Argument("no_relevant", 0),
-            " or 1.",
+            f"the spread between queries: round {rounds[position]} has {n_queries[position]} of "
+            f"{values.shape[1]}{'' if weight is None else ', not counting those of weight 0'}. Evaluate on more "
+            "queries, or set no_relevant=0 or 1."
         )
     means, low, high = np.array([mean_interval(of_round, weight, confidence) for of_round in values]).T
     best = int((means if higher_is_better else -means).argmax())

@@ -11,7 +11,7 @@ import numpy as np
 from ltr_metrics._ranks.ranking import Ranking
 from ltr_metrics._rows.checks import BoolArray, FloatArray, IntArray
 from ltr_metrics._rows.queries import LabelledQueries
-from ltr_metrics.errors import Argument, LtrValueError, one_line
+from ltr_metrics.errors import LtrValueError, one_line
 from ltr_metrics.metrics.base import as_numbers, parameter, word
 from ltr_metrics.metrics.relevance import BinaryMetric
 
@@ -197,11 +197,9 @@ def _refuse_large(ranking: Ranking, query: int, ties: list[OpenTie]) -> None:
         largest = max(ties, key=lambda tie: tie.n_steps)
         qid = one_line(ranking.queries.qid[query])
         raise LtrValueError(
-            "The mean of iprec over the orders of a tie of m documents, r of them relevant, takes r (m - r) "
-            f"(r^2 + 3000) steps, and a query may take {MOST_STEPS:,}: query {qid} has {largest.size:,} documents of "
-            f"equal score, {largest.n_relevant:,} of them relevant. Evaluate with ",
-            Argument("ties", "stable"),
-            ", worst, best or docid.",
+            "The mean of iprec over the orders of a tie of m documents, r of them relevant, takes r (m - r) (r^2 + "
+            f"3000) steps, and a query may take {MOST_STEPS:,}: query {qid} has {largest.size:,} documents of equal "
+            f'score, {largest.n_relevant:,} of them relevant. Evaluate with ties="stable", worst, best or docid.'
         )
 
 

@@ -12,7 +12,7 @@ from dataclasses import MISSING, dataclass, fields
 from functools import lru_cache
 from typing import Any
 
-from ltr_metrics.errors import Argument, InPython, LtrTypeError, LtrValueError, did_you_mean
+from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
 from ltr_metrics.metrics.all_metrics import BY_NAME, METRICS
 from ltr_metrics.metrics.base import Metric, RankMetric
 from ltr_metrics.metrics.other_names import other_name_hint
@@ -179,22 +179,20 @@ def _parse(name: str) -> ParsedName:
     refuse_several(name)
     form = _FORM.fullmatch(name)
     if form is None:
-        is_of_xgboost = name.endswith("-")
-        suffix = " XGBoost's suffix '-' is ", Argument("no_relevant", 0), " here."
-        comma = () if name else (" Is there a comma too many?",)
+        suffix = " XGBoost's suffix '-' is no_relevant=0 here." if name.endswith("-") else ""
+        comma = "" if name else " Is there a comma too many?"
         raise LtrValueError(
-            f"A metric's name must have the form name, name@10 or name(parameter=value)@10. Got {name!r}.",
-            *(suffix if is_of_xgboost else comma or other_name_hint(name, BY_NAME)),
+            "A metric's name must have the form name, name@10 or name(parameter=value)@10. Got "
+            f"{name!r}.{suffix or comma or other_name_hint(name, BY_NAME)}"
         )
     own_name = form["name"].lower()
     if own_name not in BY_NAME:
         k = "" if form["k"] is None else f"@{form['k']}"
         of_column = f" If it is a column, write sum_of({form['name']}){k} or mean_of({form['name']}){k}."
+        hint = other_name_hint(name, BY_NAME) or did_you_mean(form["name"], BY_NAME) or of_column
         raise LtrValueError(
-            f"There is no metric {form['name']!r} (in {name!r}).",
-            *(other_name_hint(name, BY_NAME) or (did_you_mean(form["name"], BY_NAME) or of_column,)),
-            f" Known: {', '.join(sorted(BY_NAME))}.",
-            InPython(f" Pass a metric of your own as an object: as_metric(function, name={form['name']!r})."),
+            f"There is no metric {form['name']!r} (in {name!r}).{hint} Known: {', '.join(sorted(BY_NAME))}. In Python, "
+            f"pass a metric of your own as an object: as_metric(function, name={form['name']!r})."
         )
     cls, fixed = BY_NAME[own_name]
     parameters = _parameters(cls, form["inside"], name)
@@ -245,9 +243,7 @@ def require_one_metric(metric: object) -> None:
         len(split_names(metric)) == 1 if isinstance(metric, str) else isinstance(metric, Metric) or callable(metric)
     )
     if not is_one:
-        raise LtrTypeError(
-            Argument("metric"), " takes one metric, by name", InPython(" or as an object"), f". Got {metric!r}."
-        )
+        raise LtrTypeError(f"metric takes one metric, by name or as an object. Got {metric!r}.")
 
 
 def split_names(text: str) -> list[str]:

@@ -6,8 +6,6 @@ import re
 from collections.abc import Container
 from typing import NamedTuple
 
-from ltr_metrics.errors import Argument, InPython
-
 
 class OtherName(NamedTuple):
     """A metric's name in another system, and ours; ``{k}`` stands for the cutoff, which may be absent."""
@@ -15,11 +13,11 @@ class OtherName(NamedTuple):
     system: str
     theirs: str
     ours: str
-    remark: tuple[str, ...] = ()  # what else it takes to get the same number
+    remark: str = ""  # what else it takes to get the same number
 
 
-GEOMETRIC = (", and its geometric mean is ", Argument("result.geometric_mean(name)"))
-WITH_WORST = (" with ", Argument("ties", "worst"), InPython(' and the labels as columns={"label": y}'))
+GEOMETRIC = ", and its geometric mean is result.geometric_mean(name)"
+WITH_WORST = ' with ties="worst" and the labels as columns={"label": y}'
 OTHER_NAMES = (
     OtherName("LightGBM", "lambdarank", "ndcg{k}"),
     OtherName("LightGBM", "rank_xendcg", "ndcg{k}"),
@@ -54,27 +52,27 @@ OTHER_NAMES = (
     OtherName("torchmetrics", "RetrievalAUROC", "pair_accuracy"),
     OtherName("TF-Ranking", "average_relevance_position", "arp"),
     OtherName("recommender systems", "HR{k}", "hit{k}"),
-    OtherName("recommender systems", "GAUC", "pair_accuracy", (", with the impressions of each user as its weight",)),
+    OtherName("recommender systems", "GAUC", "pair_accuracy", ", with the impressions of each user as its weight"),
 )
 _LEVEL = re.compile(r"iprec(?:_at_recall)?[@_]([01]?\.\d+|0|1)", re.IGNORECASE | re.ASCII)
 _CUTOFF = re.compile(r"(?P<stem>.+?)(?:(?:@|_|\.|:top=|)(?P<k>\d{1,18}))?", re.ASCII)
 
 
-def other_name_hint(name: str, known: Container[str]) -> tuple[str, ...]:
-    """Return the parts of a sentence: our name for another system's, or a known one with its cutoff spelled as here."""
+def other_name_hint(name: str, known: Container[str]) -> str:
+    """Return a sentence: our name for another system's, or a known one with its cutoff spelled as here."""
     level = _LEVEL.fullmatch(name)
     if level:
-        return (f" {name!r} of trec_eval and ir_measures is 'iprec(recall={float(level[1]):g})' here.",)
+        return f" {name!r} of trec_eval and ir_measures is 'iprec(recall={float(level[1]):g})' here."
     match = _CUTOFF.fullmatch(name)
     if not match:
-        return ()
+        return ""
     if match["k"] is not None and match["stem"].lower() in known and "@" not in name:
-        return (f" Write {match['stem'].lower()}@{match['k']}.",)
+        return f" Write {match['stem'].lower()}@{match['k']}."
     found = _BY_STEM.get(_plain(match["stem"]))
     if found is None:
-        return ()
+        return ""
     k = "" if match["k"] is None or "{k}" not in found.ours else f"@{match['k']}"
-    return (f" {name!r} of {found.system} is {found.ours.format(k=k)!r} here", *found.remark, ".")
+    return f" {name!r} of {found.system} is {found.ours.format(k=k)!r} here{found.remark}."
 
 
 def complete_name(name: str) -> tuple[str, str] | None:

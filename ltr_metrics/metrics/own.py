@@ -21,7 +21,7 @@ import numpy as np
 from ltr_metrics._ranks.ranking import Ranking
 from ltr_metrics._rows.checks import FloatArray, require_option
 from ltr_metrics._rows.queries import LabelledQueries
-from ltr_metrics.errors import Argument, LtrTypeError, LtrValueError, naming
+from ltr_metrics.errors import LtrTypeError, LtrValueError, naming
 from ltr_metrics.metrics.all_metrics import BY_NAME, METRICS
 from ltr_metrics.metrics.base import METHODS, Metric, RankMetric, is_of_user, spell
 from ltr_metrics.metrics.kinds import Kind
@@ -294,9 +294,7 @@ def _expected(function: QueryFunction, columns: list[str], documents: FloatArray
     if len(defined) < len(values):
         raise LtrValueError(
             "it returns None for some orders of tied documents and a number for others, so it has no expected value. "
-            "Return a number for every order, or choose an order with ",
-            Argument("ties", "stable"),
-            ", worst, best or docid.",
+            'Return a number for every order, or choose an order with ties="stable", worst, best or docid.'
         )
     low, high = min(defined), max(defined)  # the mean of equal values is that value
     return low if low == high else math.fsum(defined) / len(defined)
@@ -312,7 +310,7 @@ def _call(function: QueryFunction, columns: list[str], documents: FloatArray) ->
         if isinstance(error, KeyError):
             raised += f". Its columns are {columns}. Pass others as columns=, and name them in as_metric(columns=...)."
         hint = other_name_hint(getattr(function, "__name__", ""), ())  # such as that of scikit-learn's ndcg_score
-        raise LtrValueError(raised, *hint) from error
+        raise LtrValueError(f"{raised}{hint}") from error
     if value is None:
         return None
     if not isinstance(value, (Real, np.bool_)):

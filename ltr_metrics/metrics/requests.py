@@ -12,7 +12,7 @@ from ltr_metrics._rows.cache import cached
 from ltr_metrics._rows.checks import require_option
 from ltr_metrics._rows.queries import LabelledQueries
 from ltr_metrics._rows.words import ConventionName, NoRelevant, TiePolicy
-from ltr_metrics.errors import Argument, InPython, LtrTypeError, LtrValueError
+from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.metrics.base import Metric, RankMetric
 from ltr_metrics.metrics.conventions import (
     ALLOWED_IN_ALL_CONVENTIONS,
@@ -135,13 +135,8 @@ class Request:
         if metric.NAME in self.options.convention.no_weighted_mean:
             raise LtrValueError(
                 f"{self.policy.convention} ignores the weights of queries in the mean of {name}. To get its number, "
-                "leave the weights out. To get the weighted mean, pass ",
-                Argument("metrics", name),
-                ", ",
-                Argument("ties", self.policy.ties),
-                " and ",
-                Argument("no_relevant", self.policy.no_relevant_for(name)),
-                " instead of the convention.",
+                f"leave the weights out. To get the weighted mean, pass metrics={name!r}, ties={self.policy.ties!r} "
+                f"and no_relevant={self.policy.no_relevant_for(name)!r} instead of the convention."
             )
 
 
@@ -192,7 +187,7 @@ def resolve(
         else:
             asked.setdefault(name_of(item), str(one))
     if not named:
-        raise LtrValueError(Argument("metrics"), " must have at least one metric: got none.")
+        raise LtrValueError("metrics must have at least one metric: got none.")
     request = Request(tuple(named.values()), asked, PolicyOptions(chosen, ties, no_relevant), metrics is None)
     request.policy  # noqa: B018  # refuses wrong options here
     return request
@@ -228,7 +223,7 @@ def listed(metrics: Metrics) -> list[OneMetric]:
     if isinstance(metrics, (str, Metric)) or callable(metrics):
         return [metrics]
     if not hasattr(metrics, "__iter__"):
-        raise LtrTypeError(Argument("metrics"), f" must be a name, a metric, or several of them. Got {metrics!r}.")
+        raise LtrTypeError(f"metrics must be a name, a metric, or several of them. Got {metrics!r}.")
     return list(metrics)
 
 
@@ -268,19 +263,12 @@ def complete(name: str, convention: Convention) -> Metric:
     if not _has(convention, parsed.cls):
         raise LtrValueError(
             f"{name!r} is not a metric of {convention.name}, which has only {', '.join(sorted(convention.metrics))}, "
-            "so that convention says nothing about it. Set ",
-            Argument("ties", ...),
-            " and ",
-            Argument("no_relevant", ...),
-            " instead of the convention",
-            InPython(f", or pass the metric as an object, ltr_metrics.metric({name!r})"),
-            ".",
+            "so that convention says nothing about it. Set ties= and no_relevant= instead of the convention, or pass "
+            f"the metric as an object, ltr_metrics.metric({name!r})."
         )
     if "k" in convention.metrics.get(parsed.cls.NAME, {}) and "k" in parsed.parameters:
         raise LtrValueError(
             f"{name!r} is not a metric of {convention.name}, whose {parsed.cls.NAME} has no cutoff: write "
-            f"{parsed.cls.NAME!r}",
-            InPython(f", or pass the metric as an object, ltr_metrics.metric({name!r})"),
-            ".",
+            f"{parsed.cls.NAME!r}, or pass the metric as an object, ltr_metrics.metric({name!r})."
         )
     return parsed.make(name, convention.completing(parsed.cls))

@@ -23,7 +23,7 @@ from ltr_metrics.analysis.gate import GateResult, gate
 from ltr_metrics.analysis.intervals import Intervals, intervals
 from ltr_metrics.analysis.leaderboard import Leaderboard
 from ltr_metrics.analysis.opened_query import ranked_rows
-from ltr_metrics.errors import Argument, LtrTypeError, LtrValueError, naming
+from ltr_metrics.errors import LtrTypeError, LtrValueError, naming
 from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.evaluation.saved import versions
@@ -340,7 +340,7 @@ def summarize(
                 estimates[name] = intervals(evaluations[name], **intervals_of_means)
     comparison, settings = None, dict(comparing or {})
     if settings.get("cluster") is not None:  # may have one label per row, which evaluations cannot resolve
-        settings["cluster"] = labels_of(first, Argument("cluster"), settings["cluster"])[1]
+        settings["cluster"] = labels_of(first, "cluster", settings["cluster"])[1]
     if baseline is not None:
         comparison = compare(evaluations, baseline=baseline, skill=skill or complete, **settings)
     sections: dict[str, Any] = {}

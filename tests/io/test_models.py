@@ -195,13 +195,11 @@ def of_letor(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("name", ["model.txt", "model.ubj", "model.cbm"])
 def test_a_model_of_a_host_that_counts_the_features_of_letor_from_0(of_letor: Path, name: str) -> None:
     rows, model = read_letor(of_letor / "train.txt"), load_model(of_letor / name)
-    message = (
-        r"5 features, .* \(\d+, 4\).* read it with zero_based=True\. If .*, pass n_features=5 to the reader instead"
-    )
+    message = r"5 features, .* \(\d+, 4\).* read it with zero_based=True\. If .*, pass n_features=5 instead"
     for use in (model.predict, lambda X: ltr.learning_curve(model, X, rows.y, qid=rows.qid, metrics="map")):
         with pytest.raises(ltr.LtrValueError, match=message):
             use(rows.X)
-    message = r"\(\d+, 3\)\. If the file lacks its last features, pass n_features=5 to the reader\."
+    message = r"\(\d+, 3\)\. If the file lacks its last features, pass n_features=5\."
     with pytest.raises(ltr.LtrValueError, match=message):
         model.predict(rows.X[:, :3])
     with pytest.raises(ltr.LtrValueError, match=r"\(\d+, 6\)\. Read a LETOR file without zero_based"):
@@ -221,7 +219,7 @@ def test_the_command_names_zero_based_first(
     line = [*command.split(), "train.txt", "--model", "model.ubj", "--metrics", "ndcg@3"]
     done = in_process(capsys, *line)
     assert (done.status, done.out) == (2, "")
-    assert re.search("read it with --zero-based. If .* last features, pass --n-features 5 instead", done.err)
+    assert re.search("read it with zero_based=True. If .* last features, pass n_features=5 instead", done.err)
     assert in_process(capsys, *line, "--zero-based").status == 0
 
 

@@ -130,9 +130,9 @@ class ClickEvaluation(Evaluation):
     (1.3155, 0.0409)
     """
 
-    NO_SKILL_SCALE: ClassVar[tuple[str, ...]] = (
-        "An estimate from clicks has no chance level, because the clicks do not say what is relevant.",
-        " Only evaluations of judged documents have a skill.",
+    NO_SKILL_SCALE: ClassVar[str] = (
+        "An estimate from clicks has no chance level, because the clicks do not say what is relevant. "
+        "Only evaluations of judged documents have a skill."
     )
 
     estimator: EstimatorOfClicks = "ips"
