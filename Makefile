@@ -29,7 +29,7 @@ test-fast: .venv/test  ## run the tests that need no host, no process and no rep
 	LTR_METRICS_EXAMPLES=0.2 $(BIN)/python $(PYTEST) tests -m "not slow and not integration"
 
 test-slow: .venv/test .venv/notebooks  ## run the slow tests alone, without those of Spark, which make test-spark runs
-	$(BIN)/python $(PYTEST) -m "slow and not live" -k "not spark"
+	$(BIN)/python $(PYTEST) -m slow -k "not spark"
 
 test-all: .venv/test .venv/notebooks  ## run all tests
 	$(BIN)/python $(PYTEST)
@@ -53,13 +53,13 @@ CONFORMANCE_MADE := $(CONFORMANCE:%=$(CONFORMANCE_VENV)%/made)
 
 conformance: $(CONFORMANCE_MADE)  ## compare conventions with live systems (5 GB); CONFORMANCE="rankings torch"
 	failed=; \
-	$(foreach group,$(CONFORMANCE),$(CONFORMANCE_VENV)$(group)/bin/python -m pytest -m live tests/live || failed=1;) \
+	$(foreach group,$(CONFORMANCE),$(CONFORMANCE_VENV)$(group)/bin/python -m pytest tests/peers || failed=1;) \
 	test -z "$$failed"
 
-$(CONFORMANCE_VENV)%/made: tests/live/requirements/%.txt
+$(CONFORMANCE_VENV)%/made: tests/peers/requirements/%.txt
 	$(CONFORMANCE_PYTHON) -m venv $(@D)
 	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check pytest hypothesis -r $<
-	alone=tests/live/requirements/$*-alone.txt; test ! -e $$alone || \
+	alone=tests/peers/requirements/$*-alone.txt; test ! -e $$alone || \
 	  $(@D)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -r $$alone
 	@touch $@
 

@@ -1,7 +1,7 @@
 """Values that systems gave which the tests do not install, so that their conventions cannot drift.
 
-The systems computed them from the four queries below. `make conformance` compares many more with
-the live systems.
+Most systems computed them from the four queries below. `test_peers.py` compares many more with the systems themselves,
+where they are installed. A row of `KNOWN` says who computed the values, the convention, and the values by metric.
 """
 
 from __future__ import annotations
@@ -138,18 +138,30 @@ def test_values_of_a_system(system: str) -> None:
         np.testing.assert_allclose(ours, values, rtol=tolerance, atol=tolerance, err_msg=name)
 
 
-def test_values_of_elasticsearch() -> None:
-    """The values of DiscountedCumulativeGainTests.java of elastic/elasticsearch at 0066a272.
+# Of the tests of Elasticsearch in modules/rank-eval: the ratings, which documents are returned, and their values.
+RATED = {
+    "testDCGAt of DiscountedCumulativeGainTests.java at 0066a272": ([3, 2, 3, 0, 1], [1, 1, 1, 1, 0], {
+        "dcg": 12.392789260714371, "ndcg": 12.392789260714371 / 13.347184833073591,
+    }),
+    "the same with six documents": ([3, 2, 3, 0, 1, 2], [1] * 6, {"ndcg": 13.84826362927298 / 14.595390756454922}),
+    # The ideal is as long as the list that is returned.
+    "the same with two of five": ([3, 2, 3, 0, 1], [0, 1, 0, 1, 0], {"ndcg": 3 / (7 + 7 / np.log2(3))}),
+    "testIgnoreOneResult of PrecisionAtKTests.java at 00203b9a": ([1, 1, 1, 1, 0], [1] * 5, {"precision": 4 / 5}),
+    "testCorrectIndex of RecallAtKTests.java at 13ae1548, and the same of PrecisionAtKTests.java": (
+        [1, 1, 0, 1, 1], [1, 1, 1, 0, 0], {"recall": 2 / 4, "precision": 2 / 3},
+    ),
+    "testRelevanceThreshold of RecallAtKTests.java": ([0, 1, 2, 3, 4], [1, 1, 1, 0, 0], {"recall(rel=2)": 1 / 3}),
+    "testPrecisionAtFiveRelevanceThreshold of MeanReciprocalRankTests.java at 0b21011a": (
+        [0, 1, 2, 3, 4], [1] * 5, {"mrr(rel=2)": 1 / 3},
+    ),
+}  # fmt: skip
 
-    Four documents are returned, and a fifth one is rated.
-    """
-    rows = {"y_true": [3, 2, 3, 0, 1], "y_score": [5, 4, 3, 2, 1], "group": [5]}
-    metrics = ["dcg", "ndcg"]
-    result = ltr.evaluate(**rows, metrics=metrics, retrieved=[1, 1, 1, 1, 0], convention="elasticsearch")
-    assert result["dcg"] == pytest.approx(12.392789260714371, abs=1e-12)
-    assert result["ndcg"] == pytest.approx(12.392789260714371 / 13.347184833073591, abs=1e-12)
-    whole = ltr.evaluate([3, 2, 3, 0, 1, 2], [6, 5, 4, 3, 2, 1], group=[6], metrics=metrics, convention="elasticsearch")
-    assert whole["ndcg"] == pytest.approx(13.84826362927298 / 14.595390756454922, abs=1e-12)
-    two = ltr.evaluate(**rows, metrics=metrics, retrieved=[0, 1, 0, 1, 0], convention="elasticsearch")
-    ideal_of_two = 7 + 7 / np.log2(3)  # the ideal is as long as the list that is returned
-    assert two["ndcg"] == pytest.approx(3 / ideal_of_two, abs=1e-12)
+
+@pytest.mark.parametrize("test", RATED)
+def test_values_of_elasticsearch(test: str) -> None:
+    ratings, is_returned, expected = RATED[test]
+    n = len(ratings)
+    options = {"group": [n], "retrieved": is_returned, "metrics": list(expected), "convention": "elasticsearch"}
+    result = ltr.evaluate(ratings, np.arange(n, 0, -1), **options)
+    for name, value in expected.items():
+        assert result[name] == pytest.approx(value, abs=1e-12)
