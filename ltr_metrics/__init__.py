@@ -41,8 +41,8 @@ if typing.TYPE_CHECKING:
     from ltr_metrics.analysis.identify import identify_convention
     from ltr_metrics.analysis.intervals import intervals
     from ltr_metrics.evaluation.batches import evaluate_batches
+    from ltr_metrics.evaluation.concat import concat
     from ltr_metrics.evaluation.load import load_result
-    from ltr_metrics.evaluation.parts import concat
     from ltr_metrics.evaluation.versions import show_versions
     from ltr_metrics.io.datasets import make_ranking, train_test_split
     from ltr_metrics.io.trec import from_qrels
@@ -100,7 +100,7 @@ _HOME = {
     "audit": "analysis.audit",
     "churn": "analysis.churn",
     "compare": "analysis.comparison",
-    "concat": "evaluation.parts",
+    "concat": "evaluation.concat",
     "evaluate_batches": "evaluation.batches",
     "explain_difference": "analysis.explain",
     "from_qrels": "io.trec",

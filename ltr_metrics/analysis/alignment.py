@@ -201,7 +201,7 @@ def align(runs: Runs, which: QueriesOfComparison) -> Aligned:
             ordered = _aligned(f"The result of {name!r}", run, reference, runs)
             if reference.fingerprint is None:  # as results from a search; the first run that has one replaces it
                 reference = reference.with_fields(fingerprint=ordered.fingerprint)
-            fields = {field: getattr(ordered, field) for field in ("cluster", "counted_as_one", "skill_scale")}
+            fields = {field: getattr(ordered, field) for field in ("cluster_labels", "counted_as_one", "skill_scale")}
             values = {metric: ordered.per_query[metric] for metric in runs.metrics}
             aligned[name].append(reference.with_fields(**fields).with_values(values))
     evaluations = {name: _mean_of_seeds(of_model) for name, of_model in aligned.items()}

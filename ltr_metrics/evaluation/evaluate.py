@@ -470,7 +470,7 @@ def _same_for_all_scores(
             "weight": _weights(queries, request) if has_units else queries.weight,
             "policy": request.policy,
             "segments": queries.segments,
-            "cluster": queries.cluster,
+            "cluster_labels": queries.cluster_labels,
             "fingerprint": fingerprint_of(queries),
             "lower_is_better": request.lower_is_better,
         },

@@ -18,9 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from ltr_metrics._rows.checks import AnyArray
+from ltr_metrics._rows.checks import AnyArray, as_ids
+from ltr_metrics._rows.id_columns import codes_by_first_appearance
 from ltr_metrics._rows.ids import id_texts
 from ltr_metrics._rows.json_values import json_id
+from ltr_metrics._rows.per_query import Labels
 from ltr_metrics._version import __version__
 from ltr_metrics.errors import LtrValueError, import_extra
 from ltr_metrics.evaluation.by_metric import ByMetric
@@ -42,13 +44,13 @@ def write(path: str | os.PathLike[str], fields: Mapping[str, Any], about: Mappin
     """Write the fields of an `Evaluation` to a file, completely or not at all, with JSON values about it."""
     pyarrow, parquet = import_extra("pyarrow", "report"), import_extra("pyarrow.parquet", "report")
     per_query, qid, fingerprint = fields["per_query"], fields["qid"], fields["fingerprint"]
-    scale = fields["skill_scale"] if fields["shows_skill"] else None
+    scale, clusters = fields["skill_scale"] if fields["shows_skill"] else None, fields["cluster_labels"]
     for metric in per_query:
         if metric in RESERVED or metric.startswith((SEGMENT.format(""), CHANCE, IDEAL)):
             raise LtrValueError(f"A metric named {metric!r} cannot be saved, as a column has this name. Rename it.")
     header = {
         "format": FORMAT,
-        "versions": versions(),
+        "versions": versions() | {"ltr_metrics": fields["version"]},
         "metrics": list(per_query),
         "asked": dict(per_query.asked),
         "policy": asdict(fields["policy"]),
@@ -57,14 +59,15 @@ def write(path: str | os.PathLike[str], fields: Mapping[str, Any], about: Mappin
         "data": None if fingerprint is None else fingerprint.of_all(qid),
         "unjudged": None if fingerprint is None else fingerprint.unjudged,
         "no_skill": None if scale is None else dict(scale.values.reasons),
+        "cluster": "labels",  # in the column, and not numbers, as in files of older versions
         "about": about,
     }
     columns = {
-        "qid": qid if qid.dtype.kind in "biufmM" else id_texts(qid),
+        "qid": _column_of_ids(qid),
         "documents": fields["n_documents"],
         "relevant": fields["n_relevant"],
         "weight": fields["weight"],
-        "cluster": fields["cluster"],
+        "cluster": None if clusters is None else _column_of_ids(as_ids(clusters[0], "cluster"))[clusters[1]],
         "fingerprint": None if fingerprint is None else fingerprint.of_query,
         **per_query,
         **{SEGMENT.format(number): code for number, (_, code) in enumerate(fields["segments"].values())},
@@ -76,6 +79,10 @@ def write(path: str | os.PathLike[str], fields: Mapping[str, Any], about: Mappin
     buffer = pyarrow.BufferOutputStream()
     parquet.write_table(table, buffer, write_page_checksum=True)
     write_whole(path, buffer.getvalue().to_pybytes())
+
+
+def _column_of_ids(ids: AnyArray) -> AnyArray:
+    return ids if ids.dtype.kind in "biufmM" else np.array(id_texts(ids), dtype=object)
 
 
 def _ends(scale: SkillScale) -> dict[str, AnyArray]:
@@ -111,7 +118,8 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, AnyArray], dict[str, A
         raise LtrValueError(f"{path} is a Parquet file, but not a saved result: it lacks the header of result.save.")
     policy = header.get("policy")
     is_other = isinstance(policy, dict) and policy.keys() != Policy.__dataclass_fields__.keys()
-    if header.get("format") != FORMAT or is_other:
+    has_numbers = "cluster" in column and header.get("cluster") != "labels"  # of clusters, whose labels are lost
+    if header.get("format") != FORMAT or is_other or has_numbers:
         raise LtrValueError(
             f"{path} was saved by another version of ltr_metrics, whose results this version does not read, unless its "
             "header is damaged. Evaluate again, and save the result."
@@ -138,13 +146,19 @@ def fields_from(column: Mapping[str, AnyArray], header: dict[str, Any]) -> dict[
         },
         "fingerprint": None if hashes is None else Fingerprint(lambda: hashes, header["unjudged"]),
         "lower_is_better": frozenset(header["lower_is_better"]),
-        "cluster": column.get("cluster"),
+        "cluster_labels": _labels_of(column["cluster"]) if "cluster" in column else None,
         "counted_as_one": {
             name: column[COUNTED_AS_ONE.format(name)] for name in names if COUNTED_AS_ONE.format(name) in column
         },
         "skill_scale": None if no_skill is None else SkillScale.of_values(*ends, no_skill),
         "shows_skill": no_skill is not None,
+        "version": header["versions"]["ltr_metrics"],
     }
+
+
+def _labels_of(clusters: AnyArray) -> Labels:
+    labels, code = codes_by_first_appearance(clusters, "cluster")
+    return labels.tolist(), code
 
 
 def versions() -> dict[str, str]:

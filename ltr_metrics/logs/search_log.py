@@ -21,8 +21,8 @@ import numpy as np
 from ltr_metrics._rows.json_values import DataFrame, order_of_id
 from ltr_metrics._rows.words import PartOfSearch
 from ltr_metrics.errors import LtrKeyError, LtrValueError
+from ltr_metrics.evaluation.concat import concat
 from ltr_metrics.evaluation.load import load
-from ltr_metrics.evaluation.parts import concat
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.evaluation.saved import write
 

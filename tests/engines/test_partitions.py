@@ -27,5 +27,5 @@ def test_dask() -> None:
 
 def test_a_query_in_two_parts_is_an_error() -> None:
     part = ltr.evaluate([1, 0], [0.2, 0.8], qid=[7, 7], metrics=["mrr"])
-    with pytest.raises(ltr.LtrValueError, match="query '7' is in 2 parts"):
+    with pytest.raises(ltr.LtrValueError, match="Query '7' is in two parts, 0 and 1"):
         ltr.concat([part, part])

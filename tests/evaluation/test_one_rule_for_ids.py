@@ -22,7 +22,7 @@ from command import in_process
 
 import ltr_metrics as ltr
 from ltr_metrics._rows.ids import id_texts
-from ltr_metrics.evaluation.parts import concat
+from ltr_metrics.evaluation.concat import concat
 from ltr_metrics.interleaving import Impression, read_impressions, score
 from ltr_metrics.io import read_letor, read_scores, read_table, read_trec, table_batches
 

@@ -60,6 +60,18 @@ def of_another_version(path: Path, **fields: Any) -> None:
     pq.write_table(table.replace_schema_metadata({b"ltr_metrics": json.dumps(header).encode()}), path)
 
 
+def test_clusters_are_saved_by_their_labels(tmp_path: Path) -> None:
+    path = tmp_path / "r.parquet"
+    result = ltr.evaluate([1, 0, 1], [1, 2, 3], qid=[1, 2, 3], metrics="dcg", cluster=["b", 7, "b"])
+    result.save(path)
+    assert pq.read_table(path)["cluster"].to_pylist() == ["b", "7", "b"]
+    assert ltr.load_result(path).cluster_labels[0] == ["b", "7"]  # type: ignore[index]
+    assert ltr.load_result(path).standard_error == result.standard_error
+    of_another_version(path, cluster=None)  # with numbers, which mean other clusters in another file
+    with pytest.raises(ltr.LtrValueError, match="saved by another version"):
+        ltr.load_result(path)
+
+
 @pytest.mark.parametrize(
     ("damage", "message"),
     [

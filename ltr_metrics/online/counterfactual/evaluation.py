@@ -369,7 +369,7 @@ def evaluate(
         values = {name: x / np.where(divisor > 0, divisor, np.nan) for name, x in sums.items()}
         query_weight = divisor if scored.weight is None else divisor * scored.weight
         policy = replace(policy, unit="clicks")
-    same = ("qid", "n_documents", "n_relevant", "cluster", "segments")
+    same = ("qid", "n_documents", "n_relevant", "cluster_labels", "segments")
     marked = Queries(weight + ESTIMATORS.index(estimator), qid=queries.query_of_rows())  # `compare` refuses others
     return ClickEvaluation.of(  # type: ignore[return-value]
         values,
