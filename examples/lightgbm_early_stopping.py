@@ -19,7 +19,7 @@ from sklearn.model_selection import GridSearchCV, GroupKFold
 import ltr_metrics as ltr
 from ltr_metrics.io import write_whole
 from ltr_metrics.lightgbm import feval
-from ltr_metrics.report import as_html, as_json, as_per_query_csv, as_text, summarize
+from ltr_metrics.report import as_html, as_json, as_per_query_csv, summarize
 from ltr_metrics.sklearn import QueryRanker, make_scorer
 
 LOGGED = ["err@10", "ndcg@10"]  # the first one decides when to stop
@@ -78,7 +78,6 @@ def describe_difference(row):
 def write_results(folder, report, booster, search):
     for name, text in (
         ("report.html", as_html(report)),
-        ("report.txt", as_text(report)),
         ("report.json", as_json(report)),
         ("per_query.csv", as_per_query_csv(report)),
     ):

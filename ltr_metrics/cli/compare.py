@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +19,12 @@ from ltr_metrics.errors import LtrKeyError, LtrValueError, did_you_mean, naming
 from ltr_metrics.evaluation.load import load_result
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.evaluation.saved import is_table_of_another_tool
-from ltr_metrics.evaluation.tables import as_latex, as_markdown, as_text
 from ltr_metrics.evaluation.values_file import read_values
 from ltr_metrics.metrics.names import is_metric_name, metric
 from ltr_metrics.metrics.requests import resolve
 from ltr_metrics.report.csv import in_csv
+
+FORMATS = ("text", "json", "csv", "markdown", "latex")
 
 
 def _as_json(comparison: Comparison, origins: Mapping[str, str], result: GateResult | None) -> str:
@@ -46,22 +46,9 @@ def _as_csv(comparison: Comparison) -> str:
     return in_csv(pd.concat(tables, ignore_index=True))
 
 
-def _as_tables(comparison: Comparison, render: Callable[[Any], str]) -> str:
-    return "\n\n".join(map(render, comparison.printed())) + "\n"
-
-
-RENDERERS: dict[str, Callable[[Comparison, Mapping[str, str], GateResult | None], str]] = {
-    "text": lambda comparison, _origins, _gate: _as_tables(comparison, as_text),
-    "json": _as_json,
-    "csv": lambda comparison, _origins, _gate: _as_csv(comparison),
-    "markdown": lambda comparison, _origins, _gate: _as_tables(comparison, as_markdown),
-    "latex": lambda comparison, _origins, _gate: _as_tables(comparison, as_latex),
-}
-
-
 @options.subcommand(
     "Compare models with a baseline, and gate a release.",
-    RENDERERS,
+    FORMATS,
     results=options.named_models(
         "--result",
         "Compare a result of 'evaluate --save', or values of another tool: a table with the column qid and one column "
@@ -116,7 +103,7 @@ def compare(
       ltr-metrics compare --qrels qrels.txt --run bm25=bm25.run \\
           --run new=new.run --topics qrels --format markdown
     """  # noqa: D301
-    output = output.checked(RENDERERS, [*inputs.files(), *metrics.files(), *map(Path, results.values())])
+    output = output.checked(FORMATS, [*inputs.files(), *metrics.files(), *map(Path, results.values())])
     baseline = comparison.chosen_baseline()
     if baseline is None:
         raise LtrValueError("A comparison needs two models or more: --model, --scores, --run or --result.")
@@ -140,10 +127,12 @@ def compare(
         compared = _compare_results(inputs, saved, metrics, settings | policy)
     origins = inputs.origins() | {name: f"result {file}" for name, file in results.items()}
     result = gate(compared, **vars(gating)) if gating.rules else None
-    if output.form == "text":
-        output.write(_as_tables(compared, partial(as_text, width=output.layout.get("width"))))
+    if output.form == "json":
+        output.write(_as_json(compared, origins, result))
+    elif output.form == "csv":
+        output.write(_as_csv(compared))
     else:
-        output.write(RENDERERS[output.form](compared, origins, result))
+        output.write(output.in_tables(compared.printed()))
     return gate_status(result)
 
 

@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from ltr_metrics.analysis.intervals import intervals as intervals_of_means
 from ltr_metrics.cli import options
 from ltr_metrics.cli.data import evaluate_sorted, read_source, requested_metrics
+from ltr_metrics.cli.means import printed_means
 from ltr_metrics.cli.output import Output, print_message
 from ltr_metrics.errors import LtrValueError
-from ltr_metrics.report import Report, as_json, as_latex, as_markdown, as_per_query_csv, as_text, summarize
+from ltr_metrics.report import Report, as_json, as_per_query_csv, summarize
 
-RENDERERS: dict[str, Callable[..., str]] = {
-    "text": as_text,
-    "json": as_json,
-    "csv": as_per_query_csv,
-    "markdown": as_markdown,
-    "latex": as_latex,
-}
+FORMATS = ("text", "json", "csv", "markdown", "latex")
 
 
 @options.subcommand(
     "Evaluate models on labelled data.",
-    RENDERERS,
+    FORMATS,
     save=options.output_option(
         "--save",
         "Save the values per query of the model NAME as a Parquet table, which 'compare --result' reads. You can leave "
@@ -63,7 +58,7 @@ def evaluate(
           --convention trec_eval -m map,p@10
     """  # noqa: D301  (click needs the escape character itself)
     files = _files_to_save(save, options.model_names())
-    output = output.checked(RENDERERS, [*inputs.files(), *metrics.files()], *files.values())
+    output = output.checked(FORMATS, [*inputs.files(), *metrics.files()], *files.values())
     settings = options.settings(intervals, without="cluster")
     if intervals.confidence is None:
         options.refuse(settings, "is about confidence intervals: add --confidence, such as --confidence 0.95.")
@@ -80,7 +75,12 @@ def evaluate(
         source = read_source(inputs, by=metrics.by, cluster=intervals.cluster)
         details |= {"intervals_of_means": settings or None, "skill": metrics.skill, **metrics.policy()}
         report = summarize(source.queries, source.scores, requested, **details)
-    text = RENDERERS[output.form](report, **output.layout)
+    if output.form == "json":
+        text = as_json(report)
+    elif output.form == "csv":
+        text = as_per_query_csv(report)
+    else:
+        text = output.in_tables(printed_means(report))
     for name, file in files.items():
         report.evaluations[name].save(file)
         print_message(f"Wrote {file}.")

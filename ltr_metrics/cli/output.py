@@ -9,7 +9,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,7 +20,7 @@ import click
 from ltr_metrics.analysis.gate import GateResult
 from ltr_metrics.cli import options
 from ltr_metrics.errors import LtrValueError, printable
-from ltr_metrics.evaluation.tables import filled
+from ltr_metrics.evaluation.tables import TableOrText, as_latex, as_markdown, as_text, filled
 from ltr_metrics.io.tables import table_kind
 from ltr_metrics.io.write import require_folder, write_whole
 from ltr_metrics.report import spreadsheet_safe
@@ -38,7 +38,7 @@ class Output:
     """The format of the result, which `checked` completes, and its file; None is standard output."""
 
     form: str = options.output_option(
-        "--format", "Write the result in this format.  [default: the ending of --output, or text]"
+        "--format", "Write the result in this format.  [default: the ending of --output, or the first of these]"
     )
     path: Path | None = options.output_option(
         "-o --output", "Write the result to this file, which is replaced.", "FILE", type=options.OUTPUT_FILE
@@ -48,11 +48,16 @@ class Output:
     )
     is_wide: bool = options.output_option("--wide", "Show all columns of tables that are wider than the terminal.")
 
-    @property
-    def layout(self) -> dict[str, int]:
-        """How text is laid out: within the width of the terminal, unless it goes elsewhere or may be wider."""
-        is_narrow = self.form == "text" and self.path is None and is_terminal(sys.stdout) and not self.is_wide
-        return {"width": shutil.get_terminal_size().columns} if is_narrow else {}
+    def in_tables(self, parts: Iterable[TableOrText]) -> str:
+        """Return tables and texts in this format: text, which fits the terminal unless it may be wider, or markup."""
+        is_narrow = self.path is None and is_terminal(sys.stdout) and not self.is_wide
+        width = shutil.get_terminal_size().columns if is_narrow else None
+        renderers: dict[str, Callable[[TableOrText], str]] = {
+            "text": lambda part: as_text(part, width),
+            "markdown": as_markdown,
+            "latex": as_latex,
+        }
+        return "\n\n".join(map(renderers[self.form], parts)) + "\n"
 
     def checked(self, formats: Collection[str], inputs: Iterable[Path], *others: Path) -> Output:
         """Return the output with its format; refuse one that cannot be written, before any work is done.
@@ -60,11 +65,17 @@ class Output:
         ``others`` are further files that are written. None of them may be one of the ``inputs``.
         """
         path = None if self.path == STANDARD_OUTPUT else self.path
-        ending = ".txt" if path is None or path.is_char_device() else path.suffix.lower()
-        form = self.form or FORMATS.get(ending, "")
+        if self.form:
+            form = self.form
+        elif path is None or path.is_char_device():
+            form = next(iter(formats))
+        else:
+            form = FORMATS.get(path.suffix.lower(), "")
         if form not in formats:
             endings = ", ".join(ending for ending, name in FORMATS.items() if name in formats)
             hint = " The command report writes HTML." if form == "html" else ""
+            if form and "html" in formats:
+                hint = " The commands evaluate and compare write text, Markdown and LaTeX."
             hint += " Values per query as Parquet are written by evaluate --save." if table_kind(path or Path()) else ""
             raise LtrValueError(f"--output {path} must end in one of {endings}, or needs --format.{hint}")
         if form == "html" and path is None:

@@ -13,22 +13,21 @@ from tqdm import tqdm
 from ltr_metrics.cli import options
 from ltr_metrics.cli.compare import check_rules
 from ltr_metrics.cli.data import read_source, requested_metrics
-from ltr_metrics.cli.evaluate import RENDERERS as EVALUATION_RENDERERS
 from ltr_metrics.cli.output import Output, gate_status
 from ltr_metrics.errors import LtrValueError, naming
 from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.logs.fitted_model import evaluate_rounds, read_model
 from ltr_metrics.logs.training_log import PerQueryLog
 from ltr_metrics.metrics.requests import Request, resolve
-from ltr_metrics.report import as_html, summarize
+from ltr_metrics.report import as_html, as_json, as_per_query_csv, summarize
 
-RENDERERS = EVALUATION_RENDERERS | {"html": as_html}
+RENDERERS = {"html": as_html, "json": as_json, "csv": as_per_query_csv}
 
 
 @options.subcommand(
     "Write a report as one HTML file.",
     RENDERERS,
-    without=("skill",),
+    without=("skill", "is_wide"),
     learning_curve=options.model_option(
         "--learning-curve", "Add the learning curve of each model file, every N rounds.", "N", type=options.COUNT
     ),
@@ -49,8 +48,8 @@ def report(
     The report has the means, the metrics by cutoff and by segment, and an audit of ties and
     judgments. With two models or more, it also has the comparison with the baseline, the queries
     that gain and lose most with their documents under both models, and the changes of the rankings.
-    With --learning-curve, it has the learning curves of the model files. The other formats have
-    the tables, and csv has the values of each query.
+    With --learning-curve, it has the learning curves of the model files. --format json has all
+    numbers, and csv the values of each query.
 
     DATA are described in 'ltr-metrics evaluate --help'.
 
@@ -61,7 +60,7 @@ def report(
       ltr-metrics report scores.parquet --scores base=s0 --scores new=s1 \\
           --segment device --segment n_relevant --output report.html
       ltr-metrics report --qrels qrels.txt --run bm25=bm25.run \\
-          --run new=new.run --topics qrels --output report.md
+          --run new=new.run --topics qrels --output report.json
     """  # noqa: D301
     output = output.checked(RENDERERS, [*inputs.files(), *metrics.files()])
     baseline = comparison.chosen_baseline()
@@ -98,7 +97,7 @@ def report(
         command=shlex.join(["ltr-metrics", *(click.get_current_context().obj or [])]),
         **metrics.policy(),
     )
-    output.write(RENDERERS[output.form](summary, **output.layout))
+    output.write(RENDERERS[output.form](summary))
     return gate_status(summary.gate)
 
 

@@ -1,11 +1,10 @@
-"""A report as text, Markdown, LaTeX, JSON, CSV and HTML."""
+"""A report as HTML, JSON and CSV."""
 
 from __future__ import annotations
 
 import json
 import re
 from base64 import b64encode
-from collections.abc import Callable
 from datetime import datetime
 from hashlib import sha256
 from typing import Any
@@ -13,122 +12,13 @@ from typing import Any
 import numpy as np
 
 from ltr_metrics._rows.ids import id_texts
-from ltr_metrics.errors import import_extra, one_line
+from ltr_metrics.errors import import_extra
 from ltr_metrics.evaluation import tables
-from ltr_metrics.evaluation.tables import TableOrText
 from ltr_metrics.report.csv import in_csv
 from ltr_metrics.report.query_table import query_table
 from ltr_metrics.report.report import Report
-from ltr_metrics.report.sections import facts_of, sections_of, settings_of
 from ltr_metrics.report.verdict import answer_of, facts_parts, top_grade
 from ltr_metrics.report.views import page_of
-
-
-def as_text(report: Report, *, width: int | None = None) -> str:
-    """Return a heading and the tables, for a terminal.
-
-    The table of means has a row per metric and model.
-
-    Parameters
-    ----------
-    report : Report
-        The result of `summarize`.
-    width : int, optional
-        Columns of the terminal. Wider tables leave less important columns out. Default: all of them.
-
-    Returns
-    -------
-    str
-        Lines of text.
-
-    See Also
-    --------
-    as_markdown : The tables in Markdown.
-    as_html : The page with figures.
-
-    Examples
-    --------
-    >>> import ltr_metrics as ltr
-    >>> from ltr_metrics.report import as_text, summarize
-    >>> report = summarize(ltr.Queries([1, 0, 0, 2], group=[2, 2]), {"base": [0.1, 0.2, 0.1, 0.2]}, ["mrr"])
-    >>> "mrr" in as_text(report)
-    True
-    """
-    return _joined(report, lambda part: tables.as_text(part, width), "{}")
-
-
-def as_markdown(report: Report) -> str:
-    """Return the heading and the tables in Markdown.
-
-    Parameters
-    ----------
-    report : Report
-        The result of `summarize`.
-
-    Returns
-    -------
-    str
-        Lines of Markdown.
-
-    Raises
-    ------
-    MissingExtraError
-        If tabulate is not installed.
-
-    See Also
-    --------
-    as_text : The tables for a terminal.
-
-    Examples
-    --------
-    >>> import ltr_metrics as ltr
-    >>> from ltr_metrics.report import as_markdown, summarize
-    >>> report = summarize(ltr.Queries([1, 0, 0, 2], group=[2, 2]), {"base": [0.1, 0.2, 0.1, 0.2]}, ["mrr"])
-    >>> [line for line in as_markdown(report).splitlines() if "mrr" in line][0].startswith("|")
-    True
-    """
-    return _joined(report, tables.as_markdown, "# {}")
-
-
-def as_latex(report: Report) -> str:
-    r"""Return the tables in LaTeX, for the package booktabs, with the heading as comments above.
-
-    Parameters
-    ----------
-    report : Report
-        The result of `summarize`.
-
-    Returns
-    -------
-    str
-        Lines of LaTeX.
-
-    Raises
-    ------
-    MissingExtraError
-        If tabulate is not installed.
-
-    See Also
-    --------
-    as_markdown : The tables in Markdown.
-
-    Examples
-    --------
-    >>> import ltr_metrics as ltr
-    >>> from ltr_metrics.report import as_latex, summarize
-    >>> report = summarize(ltr.Queries([1, 0, 0, 2], group=[2, 2]), {"base": [0.1, 0.2, 0.1, 0.2]}, ["mrr"])
-    >>> "\\toprule" in as_latex(report)
-    True
-    """
-    return _joined(report, tables.as_latex, "% {}")
-
-
-def _joined(report: Report, render: Callable[[TableOrText], str], heading: str) -> str:
-    facts = facts_of(report) | settings_of(report)
-    texts = [render("\n".join(f"{one_line(name)}: {one_line(fact)}" for name, fact in facts.items()))]
-    for title, parts in sections_of(report):
-        texts += [heading.format(title), *map(render, parts)]
-    return "\n\n".join(texts) + "\n"
 
 
 def as_json(report: Report) -> str:
@@ -146,7 +36,7 @@ def as_json(report: Report) -> str:
 
     See Also
     --------
-    as_text : The tables for a terminal.
+    as_html : The page with figures.
 
     Examples
     --------
@@ -231,7 +121,6 @@ def as_html(report: Report) -> str:
 
     See Also
     --------
-    as_text : The tables for a terminal.
     figures_of : The figures by themselves.
 
     Examples

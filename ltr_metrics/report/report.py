@@ -45,7 +45,7 @@ MANY_QUERIES = 20_000  # from which on Student's t gives these intervals as well
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Report:
-    """Results of some models on the same queries, for the renderers.
+    """Results of some models on the same queries.
 
     Attributes
     ----------
@@ -309,7 +309,7 @@ def summarize(
     See Also
     --------
     as_html : The page with figures.
-    as_text : The tables for a terminal.
+    as_json : All numbers.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The sections of the page, with their drawings."""
+"""The page: its sections in their order, and those of them that have drawings."""
 
 from __future__ import annotations
 
@@ -11,14 +11,12 @@ from ltr_metrics._rows.ids import id_text
 from ltr_metrics.analysis.comparison import Comparison, Difference, shown_row
 from ltr_metrics.analysis.intervals import shown_interval
 from ltr_metrics.analysis.opened_query import OpenedQuery, RankedDocument, score_texts
-from ltr_metrics.analysis.settings import TESTS
 from ltr_metrics.evaluation.differences import gain_of
-from ltr_metrics.evaluation.saved import versions
 from ltr_metrics.evaluation.tables import Cell, Drawing, Piece, Table, Words
 from ltr_metrics.report.numbers import MINUS, interval, listed, number, percent, percents, signed
 from ltr_metrics.report.parts import Axis, Choice, Figure, Fold, Group, Line, PagePart, Pieces
 from ltr_metrics.report.report import MAX_DOCUMENTS, Report
-from ltr_metrics.report.sections import MAX_SEGMENTS, Section, audit_parts, learning_parts, ranking_parts, settings_of
+from ltr_metrics.report.sections import Section, audit_parts, learning_parts, ranking_parts, settings_parts
 from ltr_metrics.report.verdict import (
     CORRECTIONS,
     alpha_text,
@@ -32,6 +30,7 @@ from ltr_metrics.report.verdict import (
 
 SCALE_RATIO = 10  # metrics whose differences are this many times larger or smaller get an axis of their own
 DIGITS_OF_FOREST, DIGITS_OF_SEGMENTS = 30, 17  # that fit beside each other on an axis
+MAX_SEGMENTS = 100
 MAX_BLOCKS = 4  # metrics that a narrow window shows side by side
 MAX_BARS = 500  # of a strip; of more queries, evenly spaced ones are drawn, which looks the same
 MARKS = {"better": "▲", "worse": "▼"}
@@ -56,7 +55,7 @@ def page_of(report: Report, figures: Sequence[Figure]) -> list[Section]:
         Section("rankings", "Rankings", ranking_parts(report)),
         Section("learning", "Training", [*training, *learning_parts(report)] if report.learning else []),
         Section("queries", "All queries", [Drawing("all_queries", {})]),
-        Section("settings", "Settings", [_settings(report)]),
+        Section("settings", "Settings", settings_parts(report)),
         Section("audit", "Audit", [] if report.audit is None else audit_parts(report.audit)),
     ]
     return [section for section in sections if section.parts]
@@ -434,19 +433,3 @@ def _moves(opened: OpenedQuery, left: str, right: str) -> dict[str, Any]:
     ]
     n = max(len(opened.rankings[left]), len(opened.rankings[right]))
     return {"n": n, "lines": sorted(lines, key=lambda one: one[0])}
-
-
-# -- settings ---------------------------------------------------------------------------------------------------------
-
-
-def _settings(report: Report) -> dict[str, Pieces]:
-    comparison = report.comparison
-    terms: dict[str, Pieces] = {name: [Words(text, "name")] for name, text in settings_of(report).items()}
-    if comparison is not None:
-        settings = comparison.settings
-        terms["p"] = [f"{TESTS[settings.test].capitalize()}. The reading follows it, after the correction."]
-        terms["Comparison"] = comparison.description.splitlines()
-    if report.command:
-        terms["Command"] = [Words(report.command, "code")]
-    terms |= {f"File {file}": [Words(f"sha256 {digest}", "code")] for file, digest in report.files.items()}
-    return terms | {name: [version] for name, version in versions().items()}

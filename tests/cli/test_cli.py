@@ -8,6 +8,7 @@ import io
 import json
 import re
 from collections.abc import Callable
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -208,7 +209,11 @@ def test_repeated_documents_are_refused_except_by_audit(run: Run, line: str) -> 
     Path("twice.csv").write_text("qid,doc,label,s\n1,01,1,2\n1,1,0,1\n1,01,0,0\n")
     Path("old.csv").write_text("qid,doc,old\n1,01,3\n1,1,1\n")
     Path("twice.txt").write_text("".join(f"0 qid:1 1:{i} # docid = {doc}\n" for i, doc in enumerate(["01", "1", "01"])))
-    commands = ["evaluate", "report --n-resamples 100", "explain --metric map --from lightgbm --to sklearn"]
+    commands = [
+        "evaluate",
+        "report --n-resamples 100 --format json",
+        "explain --metric map --from lightgbm --to sklearn",
+    ]
     for command in commands + ["evaluate --sorted"] * ("--on" not in line):
         done = run(f"{command} {line}" + " -m map" * ("explain" not in command))
         assert done.status == 2
@@ -384,9 +389,9 @@ def test_looks_families_and_yardsticks_are_those_of_python(run: Run, rows: dict[
             assert (found if name == "compare" else found["comparison"])["yardsticks"] == ["old"]
             assert done.err == f"{expected}\n"
         assert {check.model for check in expected.checks} == {"new", "other"}
-    text = run(f"report {command} {gating}")
+    text = run(f"compare {command} {gating}")
     assert "Yardsticks, which no rule and no correction counts: old." in " ".join(text.out.split())
-    assert "Looks 2: each has 1 / 2 of the error probability." in " ".join(text.out.split())
+    assert "Looks 2: each has 1 / 2 of the error probability." in " ".join(text.err.split())
 
 
 # -- formats -----------------------------------------------------------------------------------------------------------
@@ -399,6 +404,47 @@ def test_csv_for_spreadsheets(run: Run) -> None:
     assert safe.out.replace('"\'@x"', "@x") == plain.out != safe.out
     refused = run(f"{command.replace('csv', 'json')} --spreadsheet-safe")
     assert (refused.status, "--spreadsheet-safe needs --format csv" in refused.err) == (2, True)
+
+
+def text_rows(text: str, title: str) -> list[list[str]]:
+    """Return the cells of the table below a title, the header first."""
+    lines = text.split(f"{title}\n")[1].split("\n\n")[0].splitlines()
+    return [re.split(r"\s{2,}", line.strip()) for line in lines]
+
+
+def markdown_rows(text: str, title: str) -> list[list[str]]:
+    header, _, *rows = text.split(f"## {title}\n\n")[1].split("\n\n")[0].splitlines()
+    return [
+        [unescape(re.sub(r"\\(.)", r"\1", cell.strip())) for cell in line.strip("|").split(" | ")]
+        for line in (header, *rows)
+    ]
+
+
+def latex_rows(text: str, title: str) -> list[list[str]]:
+    body = text.split(f"% {title}\n")[1].split(r"\bottomrule")[0].split(r"\toprule")[1].replace(r"\_", "_")
+    lines = [line for line in body.splitlines() if line.endswith(r"\\")]
+    return [[cell.strip() for cell in line.removesuffix(r"\\").split("&")] for line in lines]
+
+
+@pytest.mark.parametrize(("form", "parse"), [("text", text_rows), ("markdown", markdown_rows), ("latex", latex_rows)])
+def test_the_tables_of_evaluate_have_the_means(run: Run, frame: pd.DataFrame, form: str, parse: Any) -> None:
+    line = "data.csv --scores a=Column_0 --scores b=flat -m ndcg@3,arp --segment device --skill --confidence 0.9"
+    text = run(f"evaluate {line} --n-resamples 100 --format {form}").out
+    plain = as_json(run(f"evaluate {line} --n-resamples 100 --format json"))
+    header, *rows = parse(text, "Mean and quantiles over queries")
+    assert header[:7] == ["metric", "model", "mean", "interval", "chance", "ideal", "skill"]
+    for cells, row in zip(rows, plain["means"], strict=False):
+        ends = f"[{row['ci_low']:.4f}, {row['ci_high']:.4f}]"
+        numbers = [f"{row[name]:.4f}" for name in ("chance", "ideal", "skill")]
+        assert cells[:7] == [row["metric"], row["model"], f"{row['mean']:.4f}", ends, *numbers]
+    for name, title in (("mean", "Means by segment"), ("skill", "Skill: 0 is a random order, 1 the ideal one")):
+        rows = [cells[:2] + cells[-2:] for cells in parse(text, title)[1:]]
+        for part in plain["segments"]:
+            segment = f"device={part['segment']}"
+            assert [segment, part["model"], *(f"{one:.4f}" for one in part[name].values())] in rows
+    words = " ".join(text.replace("% ", "").split())
+    assert "Lower is better for arp." in words.replace("\\", "")
+    assert f"Rows: {len(frame)}" in words
 
 
 @pytest.mark.parametrize(
@@ -442,7 +488,7 @@ def test_each_run_with_other_spellings_is_named(run: Run, command: str) -> None:
     for name in "ab":
         Path(f"{name}0.run").write_text(Path(f"{name}.run").read_text().replace(" D", " d"))
     options = "--n-resamples 100" if command in ("compare", "report") else ""
-    done = run(f"{command} --qrels qrels --run a.run --run a0.run --run b0.run -m map {options}")
+    done = run(f"{command} --qrels qrels --run a.run --run a0.run --run b0.run -m map {options} --format json")
     warned = [line for line in done.err.splitlines() if "spell documents in two ways" in line]
     assert (done.status, [line.split()[1] for line in warned]) == (0, ["a0.run", "b0.run"])
     share = "0.0% of 80 retrieved documents are judged, in 0 of 10 topics. In topic '1', the run has 'd0' and"

@@ -103,11 +103,11 @@ BAD = [
     (f"evaluate {CSV} --sorted --cluster user", "--cluster does not go with --sorted"),
     (f"evaluate {TXT} --sorted --segment n_documents", "--segment needs a column with --sorted"),
     (f"evaluate --sorted {TREC}", "does not go with --sorted, because TREC files are read whole"),
-    (f"report {AB} --sorted", "A report needs all rows at once.* 'ltr-metrics evaluate --sorted' .*'ltr-metrics compare --sorted'"),
+    (f"report {AB} --sorted --format json", "A report needs all rows at once.* 'ltr-metrics evaluate --sorted' .*'ltr-metrics compare --sorted'"),
     (f"compare {AB} --sorted --cluster user", "--cluster does not go with --sorted"),
     ("evaluate data.csv --positions flat --sorted", "--positions does not go with --sorted"),
     (f"evaluate {CSV} --rank-by rank", "--rank-by needs TREC files: --qrels and --run"),
-    ("report data.csv --scores flat --learning-curve 2", "--learning-curve needs a model file"),
+    ("report data.csv --scores flat --learning-curve 2 --format json", "--learning-curve needs a model file"),
     # metrics
     (f"evaluate {CSV} --no-relevant never", r"no_relevant must be .* 'never'.\nOn the command line, no_relevant is --no-relevant.$"),
     (f"evaluate {CSV} --ties docid", 'ties="docid".* needs .*docid'),
@@ -135,7 +135,7 @@ BAD = [
     (f"compare {AB} --gate 'map > 0' --looks 2.5", "--looks"),
     (f"compare {AB} --gate 'map > 0' --family candidate", "--family.*candidate"),
     (f"compare {AB} --gate 'map > 0' --looks 1000000", "bootstrap samples, more than .* Choose fewer looks, or family=.one"),
-    (f"report {CSV} --gate 'map > 0'", "--gate needs two models or more"),
+    (f"report {CSV} --gate 'map > 0' --format json", "--gate needs two models or more"),
     (f"compare {SAVED} --result a=data.csv", "data.csv: .*each query once"),
     (f"compare {SAVED} --result a=scores.txt", "scores.txt has no values per query. --result reads files of --save, tables with"),
     (f"compare {SAVED} --result a=worst.parquet", "ties='worst', .* ties='mean'"),
@@ -176,6 +176,8 @@ BAD = [
     (f"evaluate {CSV} -o values.parquet", "--output values.parquet .* Values per query as Parquet are written by evaluate --save"),
     (f"evaluate {CSV} -o report", "--output report must end in one of .txt, .json, .csv, .md, .tex, or needs --format"),
     (f"report {CSV} --format html", "--output report.html"),
+    (f"report {CSV}", "--output report.html"),
+    (f"report {CSV} -o x.md", "must end in one of .json, .csv, .html, .* evaluate and compare write text, Markdown and LaTeX"),
     (f"compare {AB} -o x.html", "The command report writes HTML"),
 ]  # fmt: skip
 

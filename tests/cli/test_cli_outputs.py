@@ -165,7 +165,7 @@ def test_nothing_is_saved_if_rendering_fails(
     def fails(_report: object) -> str:
         raise OSError("a library is missing")
 
-    monkeypatch.setitem(sys.modules["ltr_metrics.cli.evaluate"].RENDERERS, "text", fails)
+    monkeypatch.setattr(sys.modules["ltr_metrics.cli.evaluate"], "printed_means", fails)
     before = contents(folder)
     assert in_process(capsys, "evaluate", "data.csv", *A, "--save", "x.parquet", "-o", "x.txt").status == 2
     assert contents(folder) == before

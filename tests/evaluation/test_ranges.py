@@ -13,8 +13,10 @@ from table import TABLE, Entry
 import ltr_metrics as ltr
 from ltr_metrics.analysis.comparison import shown_row
 from ltr_metrics.analysis.intervals import Interval
+from ltr_metrics.cli.means import printed_means
 from ltr_metrics.evaluation.ranges import UNBOUNDED, range_of, within
-from ltr_metrics.report import as_text, summarize
+from ltr_metrics.evaluation.tables import as_text
+from ltr_metrics.report import as_html, summarize
 from ltr_metrics.report.plots.forest import ComparisonDisplay
 from ltr_metrics.report.plots.lines import MetricOverKDisplay
 
@@ -95,6 +97,7 @@ def test_pictures_and_the_report_stay_within_the_range() -> None:
     curves = MetricOverKDisplay.from_result(result, "mrr@2")
     assert max(curves.curves[""].high) > 1
     assert max(curves.shown[""].high) == 1
-    report = summarize(queries, {"m": score}, ["mrr@2"], intervals_of_means={"interval": "t"}, complete=True)
+    report = summarize(queries, {"m": score}, ["mrr@2"], intervals_of_means={"interval": "t"})
     assert report.to_dict()["means"][0]["ci_high"] > 1
-    assert "1.0000]" in as_text(report)
+    assert "1.0000]" in as_html(report)
+    assert "1.0000]" in as_text(printed_means(report)[1])

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.integration
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 EXAMPLE = EXAMPLES / "lightgbm_early_stopping.py"
-WRITTEN = {"early_stopping.txt", "grid_search.txt", "per_query.csv", "report.html", "report.json", "report.txt"}
+WRITTEN = {"early_stopping.txt", "grid_search.txt", "per_query.csv", "report.html", "report.json"}
 
 
 def run(*arguments: object, example: Path = EXAMPLE, folder: Path | None = None) -> str:

@@ -140,7 +140,7 @@ def test_the_root_lists_what_it_loads_later() -> None:
         ("matplotlib", "ltr_metrics.report.figures_of(one())", "report"),
         (
             "tabulate",
-            "ltr_metrics.report.as_markdown(ltr_metrics.report.summarize(ltr_metrics.Queries([1], group=[1]), {1: [1]}))",
+            "ltr_metrics.evaluation.tables.as_markdown(ltr_metrics.evaluation.tables.Table(['a'], [['b']], 'l'))",
             "report",
         ),
         ("sklearn", "import ltr_metrics.sklearn", "sklearn"),

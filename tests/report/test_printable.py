@@ -28,7 +28,6 @@ SEGMENTS = ["=1+1\x1b[2J", "@x\nPASS\x9c"]
 COMMANDS = {
     "evaluate": [],
     "compare": ["--n-resamples", "200", "--gate", "map > -0.9", "--gate-each-segment"],
-    "report": ["--n-resamples", "200"],
 }
 Run = Callable[..., Done]
 
