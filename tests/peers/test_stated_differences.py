@@ -138,7 +138,7 @@ def test_catboost_ignores_group_weights_of_some_metrics(metric: str) -> None:
         ltr.explain_difference(**rows, metric=metric, a="catboost", b="default")
     found = ltr.identify_convention(**rows, metric=metric, value=(first + second) / 2)
     assert found.refused["catboost"] == str(error.value)
-    remedy = re.search(r'metrics="(.*)", ties="(\w+)" and no_relevant=([\d.]+)', str(error.value))
+    remedy = re.search(r"metrics='(.*)', ties='(\w+)' and no_relevant=([\d.]+)", str(error.value))
     assert remedy
     result = ltr.evaluate(**rows, metrics=remedy[1], ties=remedy[2], no_relevant=float(remedy[3]))
     assert result[remedy[1]] == (3 * first + second) / 4
