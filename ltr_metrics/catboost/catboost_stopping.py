@@ -10,7 +10,7 @@ from catboost import CatBoostError, Pool
 from ltr_metrics._hosts.host_metrics import HostMetrics
 from ltr_metrics.catboost import EvalMetric
 from ltr_metrics.catboost.catboost_validation import ValidationSet
-from ltr_metrics.sklearn.early_stopping import Conflicts
+from ltr_metrics.sklearn.early_stopping import Conflicts, cannot_cut_back
 from ltr_metrics.sklearn.training import Training, query_numbers
 
 # Names of columns in fit, and in Pool.
@@ -20,8 +20,6 @@ ROWS_OF_POOL = {"sample_weight": "weight"} | {name: name for name in ("group_wei
 CONFLICTS = Conflicts(
     own_stopping=("early_stopping_rounds", "od_type", "od_wait", "od_pval", "use_best_model", "eval_fraction"),
     objects=(EvalMetric,),
-    unusable={"use_best_model": (False,)},
-    because="which keeps all rounds. Leave it out",
 )
 
 
@@ -29,6 +27,8 @@ def train(
     estimator: Any, rest: Training, held_out: Training, metrics: HostMetrics, rounds: int, min_delta: float
 ) -> int:
     """Train on the rest, stop by the held-out queries, and return the best number of rounds."""
+    if estimator.get_params().get("use_best_model") is False:
+        raise cannot_cut_back("use_best_model=False, which keeps all rounds", "Leave it out")
     metric = HeldOutMetric(metrics, held_out, min_delta)
     estimator.set_params(eval_metric=metric)  # CatBoost stops by this one
     try:

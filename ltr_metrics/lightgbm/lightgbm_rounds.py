@@ -32,9 +32,9 @@ def rounds_of(model: Any, X: Any) -> Fitted:
     require_table(X)
     require_features(X.shape[1], booster.num_feature())
     _refuse_other_names(X, booster.feature_name())
-    head = booster.model_to_string(num_iteration=1)
-    if "\n[boosting: dart]\n" in head:
+    if is_dart(booster):
         raise refuse_dart()
+    head = booster.model_to_string(num_iteration=1)
     n_rows, averages = int(X.shape[0]), "\naverage_output\n" in head
 
     def rounds(stops: Sequence[int], start: FloatArray | None) -> Iterator[AnyArray]:
@@ -47,6 +47,11 @@ def rounds_of(model: Any, X: Any) -> Fitted:
                 yield first + scores / n_trees if averages else scores
 
     return Fitted(booster.current_iteration(), n_rows, rounds)
+
+
+def is_dart(booster: lightgbm.Booster) -> bool:
+    """Whether the training of a booster, which has at least one round, rescales the trees of earlier rounds."""
+    return "\n[boosting: dart]\n" in booster.model_to_string(num_iteration=1)
 
 
 def _outputs(booster: Any, X: Any) -> Iterator[FloatArray]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -22,8 +21,6 @@ class Conflicts(NamedTuple):
 
     own_stopping: tuple[str, ...]  # parameters that make the estimator stop by itself, unless they are 0 or None
     objects: tuple[type, ...]  # classes of callbacks and metrics that do so
-    unusable: Mapping[str, tuple[Any, ...]]  # values of parameters with which early stopping cannot work
-    because: str  # reason and remedy of the latter
 
 
 def fit_with_early_stopping(
@@ -92,12 +89,14 @@ def refuse_own_stopping(estimator: Any, fit_params: dict[str, Any], *, stops: bo
             f"{so} by {own[0]}. Inside QueryRanker, set early_stopping_rounds only on QueryRanker, which holds out "
             f"whole queries. To stop by a validation set of your own, fit the {kind} itself."
         )
-    for name, values in conflicts.unusable.items():
-        if stops and parameters.get(name) in values:
-            raise LtrValueError(
-                f"early_stopping_rounds does not work with {name}={parameters[name]!r}, {conflicts.because}, or set "
-                "early_stopping_rounds=None and search over estimator__n_estimators."
-            )
+
+
+def cannot_cut_back(settings: str, remedy: str) -> LtrValueError:
+    """Return the error for a model that is not the one of its best round once later rounds are cut off."""
+    return LtrValueError(
+        f"early_stopping_rounds does not work with {settings}. {remedy}, or set early_stopping_rounds=None and search "
+        "over estimator__n_estimators."
+    )
 
 
 def other_best_round(callback: Any) -> LtrValueError:

@@ -11,10 +11,12 @@ from ltr_metrics._hosts.host_metrics import Plan, WatchedMetric, not_evaluated, 
 from ltr_metrics._hosts.log_names import refuse_names_in_use
 from ltr_metrics._rows.checks import require_count, require_min_delta
 from ltr_metrics._rows.words import ConventionName
+from ltr_metrics.errors import LtrValueError, warn
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.conventions import Convention
 from ltr_metrics.xgboost.custom_metric import REMEDY, MatrixMetrics, gain_of_training
 from ltr_metrics.xgboost.monitor import MonitoredHistory, run_monitors
+from ltr_metrics.xgboost.xgboost_rounds import kind_that_changes_rounds
 
 WHERE = "custom_metric, for data sets in evals, or to a Monitor in callbacks"
 
@@ -61,6 +63,9 @@ def early_stopping(
     ------
     LtrValueError, LtrTypeError
         At once: for a wrong argument.
+        Before the first round: for ``save_best`` with ``dart``, with dropout (``rate_drop``,
+        ``one_drop``) or with ``gblinear``, whose rounds change earlier ones. Without ``save_best``
+        it is a warning.
         In the first round: if no data set has the metric, or if XGBoost's own metric writes into
         the same history.
 
@@ -106,7 +111,26 @@ class EarlyStopping(xgboost.callback.EarlyStopping):
         # estimator keeps one callback for all fits.
         self.data = self._data_name
         self.stopping_history, self.best_scores, self._rounds_seen = {}, {}, 0
+        if isinstance(model, xgboost.Booster):  # xgb.cv passes several, which it does not return
+            self._require_rounds_that_stay(model)
         return super().before_training(model)
+
+    def _require_rounds_that_stay(self, model: xgboost.Booster) -> None:
+        """Say that a model whose rounds change earlier ones is another one when it is cut back."""
+        kind = kind_that_changes_rounds(model)
+        if kind is None:
+            return
+        reason = f"Each round of XGBoost's {kind} changes what earlier rounds added"
+        if self.save_best:
+            raise LtrValueError(
+                f"{reason}, so save_best=True would return another model than the one of the best round. Leave it out, "
+                "or use booster='gbtree' without rate_drop and one_drop."
+            )
+        warn(
+            f"{reason}, so the rounds up to the best one are not the model that was evaluated then, and predict of "
+            "XGBoost's estimators uses only these. Pass iteration_range=(0, 0) to predict with all rounds, or use "
+            "booster='gbtree' without rate_drop and one_drop."
+        )
 
     def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
         self._rounds_seen += 1

@@ -22,16 +22,13 @@ from ltr_metrics.logs.fitted_model import Fitted, naming_host, refuse_dart, requ
 def rounds_of(model: Any, X: Any) -> Fitted:
     """Return the rounds of a Booster or of a fitted estimator, and the queries that X has."""
     booster = model if isinstance(model, xgboost.Booster) else model.get_booster()
-    config = json.loads(booster.save_config())["learner"]
-    kinds = {config["learner_train_param"]["booster"], config["gradient_booster"]["name"]}
-    if "gblinear" in kinds:
+    kind = kind_that_changes_rounds(booster)
+    if kind == "gblinear":
         raise LtrValueError(
             "A gblinear booster is one linear model, which every round changes, so the models of earlier rounds are "
             "lost. Record a log during the training: ltr_metrics.xgboost.Monitor(..., log=log)."
         )
-    # From 3.4 on, dart is a tree booster with dropout, which only the weights of its trees show.
-    may_have_dropout = "dart_train_param" in config["gradient_booster"]
-    if "dart" in kinds or (may_have_dropout and b'"weight_drop"' in booster.save_raw("json")):
+    if kind == "dart":
         raise refuse_dart()
     is_matrix, queries = isinstance(X, xgboost.DMatrix), {}
     if is_matrix:
@@ -58,3 +55,20 @@ def rounds_of(model: Any, X: Any) -> Fitted:
             yield scores
 
     return Fitted(booster.num_boosted_rounds(), data.num_row(), rounds, queries)
+
+
+def kind_that_changes_rounds(booster: xgboost.Booster) -> str | None:
+    """Return "dart" or "gblinear" if rounds of the booster change what earlier ones added, and otherwise None.
+
+    From XGBoost 3.4 on, dart is a tree booster with dropout. Its settings show that before the training, and the
+    weights of its trees after it, since a file of the model does not hold settings.
+    """
+    config = json.loads(booster.save_config())["learner"]
+    kinds = {config["learner_train_param"]["booster"], config["gradient_booster"]["name"]}
+    if "gblinear" in kinds:
+        return "gblinear"
+    dropout = config["gradient_booster"].get("dart_train_param", {})
+    drops = any(float(dropout.get(name, 0)) > 0 for name in ("rate_drop", "one_drop"))
+    if "dart" in kinds or drops or (dropout and b'"weight_drop"' in booster.save_raw("json")):
+        return "dart"
+    return None

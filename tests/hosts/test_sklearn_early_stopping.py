@@ -237,3 +237,34 @@ def test_which_queries_are_held_out() -> None:
         if n == 1:  # where no_relevant queries are alone, there is nothing to watch
             made.set_params(metric="dcg@5")
         assert len(made.fit(X, y, qid=qid).validation_qid_) == n
+
+
+@pytest.mark.filterwarnings(r"ignore:[\s\S]*(are not used|deprecated|gblinear)")  # of XGBoost
+@pytest.mark.parametrize(
+    ("host", "settings"),
+    [
+        ("XGBRanker", {"rate_drop": 0.5}),
+        ("XGBRanker", {"one_drop": 1}),
+        ("XGBRanker", {"booster": "dart"}),
+        ("XGBRegressor", {"booster": "dart", "rate_drop": 0.5}),
+        ("XGBRanker", {"num_parallel_tree": 3, "subsample": 0.5}),
+        ("LGBMRanker", {"boosting": "DART"}),
+        ("LGBMRanker", {"boosting_type": "gbdt", "boosting": "dart"}),
+        ("LGBMRanker", {"boosting_type": "rf", "bagging_fraction": 0.5, "bagging_freq": 1}),
+        ("LGBMRanker", {"linear_tree": True}),
+        ("CatBoostRanker", {"model_shrink_rate": 0.2, "model_shrink_mode": "Constant"}),
+        ("CatBoostRanker", {"model_shrink_rate": 0.2, "model_shrink_mode": "Decreasing"}),
+    ],
+    ids=str,
+)
+def test_the_model_that_is_kept_is_the_one_that_was_evaluated(host: str, settings: dict[str, Any]) -> None:
+    """Otherwise it is refused: a version of a host decides which settings change earlier rounds."""
+    made = QueryRanker(estimator_of(host, 20, **settings), early_stopping_rounds=5, metric="ndcg@10", random_state=0)
+    try:
+        made.fit(X, y, qid=qid)
+    except ltr.LtrValueError as error:
+        assert "search over estimator__n_estimators" in str(error)  # noqa: PT017  # either is right
+        return
+    held = np.isin(qid, made.validation_qid_)
+    logged = history_of(made, "ndcg@10")[made.n_rounds_ - 1]
+    assert logged == pytest.approx(made.score(X[held], y[held], qid=qid[held]), rel=1e-12)

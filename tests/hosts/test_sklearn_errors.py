@@ -60,7 +60,6 @@ def refused(message: str, *data: Any, estimator: Any = None, options: Any = None
         refused("9 of 45 queries held out for early stopping.*undefined for all 9", X, y * 0, qid, options=STOPPING),
         refused("Got a LinearRegression.*rounds=None", estimator=LinearRegression(), options=STOPPING),
         refused("min_delta must be a finite number", options=STOPPING | {"min_delta": -0.1}),
-        refused("with boosting='dart'.*Use 'gbdt'", estimator=lgbm_ranker(boosting="dart"), options=STOPPING),
     ],
 )
 def test_fit(message: str, data: Any, estimator: Any, options: dict[str, Any], fit: dict[str, Any]) -> None:
@@ -170,11 +169,14 @@ def test_a_callback_of_ones_own_that_declares_the_best_round(kind: str) -> None:
         QueryRanker(estimator_of(kind, **settings), **STOPPING).fit(X, y, qid=qid, **fit)
 
 
+@pytest.mark.filterwarnings(r"ignore:[\s\S]*(are not used|deprecated|gblinear)")  # of XGBoost
 @pytest.mark.parametrize(
     ("kind", "settings", "message"),
     [
-        ("XGBRanker", {"booster": "dart"}, "with booster='dart'.*Use 'gbtree'"),
-        ("XGBRanker", {"booster": "gblinear"}, "with booster='gblinear'.*Use 'gbtree'"),
+        ("XGBRanker", {"booster": "dart", "rate_drop": 0.1}, "with XGBoost's dart, .*Use booster='gbtree' without"),
+        ("XGBRanker", {"booster": "gblinear"}, "with XGBoost's gblinear, .*Use booster='gbtree' without"),
+        ("LGBMRanker", {"boosting_type": "dart"}, "with LightGBM's dart, .*Use boosting='gbdt'"),
+        ("LGBMRanker", {"boost": "dart"}, "with LightGBM's dart, .*Use boosting='gbdt'"),
         ("CatBoostRanker", {"use_best_model": False}, "with use_best_model=False, which keeps all rounds. Leave it"),
     ],
 )

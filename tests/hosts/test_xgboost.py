@@ -340,3 +340,12 @@ def test_a_log_on_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(xgb.collective, "is_distributed", lambda: True)
     with pytest.raises(ltr.LtrValueError, match="log= keeps what one process evaluates"):
         custom_metric("mrr", log=ltr.PerQueryLog())(np.zeros(len(VALID.y)), matrix(VALID))
+
+
+@pytest.mark.filterwarnings(r"ignore:[\s\S]*(are not used|deprecated|gblinear)")  # of XGBoost
+@pytest.mark.parametrize("options", [{"booster": "dart", "rate_drop": 0.5}, {"booster": "gblinear"}], ids=str)
+def test_rounds_that_change_earlier_ones_are_not_cut_off(options: dict[str, Any]) -> None:
+    with pytest.raises(ltr.LtrValueError, match="save_best=True would return another model"):
+        train(custom_metric("mrr"), [early_stopping("mrr", 2, save_best=True)], **options)
+    with pytest.warns(ltr.LtrWarning, match=r"Pass iteration_range=\(0, 0\)"):
+        train(custom_metric("mrr"), [early_stopping("mrr", 2)], **options)
