@@ -12,13 +12,13 @@ import catboost
 import numpy as np
 
 from ltr_metrics._rows.checks import AnyArray, FloatArray
-from ltr_metrics.catboost.catboost_validation import sizes_of_pool
+from ltr_metrics.catboost.catboost_validation import as_target, sizes_of_pool
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.logs.fitted_model import Fitted, naming_host, require_table
 
 
 def rounds_of(model: Any, X: Any) -> Fitted:
-    """Return the rounds of a fitted model, and the queries that X has."""
+    """Return the rounds of a fitted model, and what X holds of its rows."""
     if isinstance(X, catboost.Pool) and np.size(X.get_baseline()):
         raise LtrValueError(
             "The Pool has a baseline, with which CatBoost's staged_predict ends the process. Make a Pool without it, "
@@ -32,9 +32,18 @@ def rounds_of(model: Any, X: Any) -> Fitted:
             if n_trees in wanted:
                 yield scores if start is None else start + scores
 
-    has_queries = isinstance(X, catboost.Pool) and X.get_group_id_hash() is not None
-    queries = {"group": sizes_of_pool(X)} if has_queries else {}
-    return Fitted(model.tree_count_, int(X.shape[0]), rounds, queries)
+    return Fitted(model.tree_count_, int(X.shape[0]), rounds, _carried(X) if isinstance(X, catboost.Pool) else {})
+
+
+def _carried(pool: catboost.Pool) -> dict[str, Any]:
+    """Return the labels, weights and queries of a Pool. It lets nobody read its ``group_weight``."""
+    carried: dict[str, Any] = {} if pool.get_label() is None else {"y": as_target(pool.get_label())}
+    weight = np.asarray(pool.get_weight())
+    if (weight != 1).any():  # a Pool without weights has ones
+        carried["sample_weight"] = weight
+    if pool.get_group_id_hash() is not None:
+        carried["group"] = sizes_of_pool(pool)
+    return carried
 
 
 def _stages(model: Any, X: Any) -> Iterator[AnyArray]:

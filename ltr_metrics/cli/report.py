@@ -108,7 +108,7 @@ def log_rounds(
     logs = {}
     for name, file in models.items():
         with naming(name):
-            fitted = read_model(file, features, None, None)
+            fitted = read_model(file, features, needs_queries=False)
             show = partial(tqdm, desc=f"Evaluating {name}", disable=None, leave=False)
             logs[name] = evaluate_rounds(fitted, queries, request, every=every, name="data", show=show)
     return logs

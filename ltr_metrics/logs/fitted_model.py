@@ -9,13 +9,17 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from ltr_metrics._rows.checks import (
     AnyArray,
     FloatArray,
     as_array,
+    as_vector,
     finite_numbers,
     require_count,
 )
+from ltr_metrics._rows.grouping import GroupedRows
 from ltr_metrics._rows.words import ConventionName, NoRelevant, TiePolicy, Unjudged
 from ltr_metrics.errors import LtrTypeError, LtrValueError, import_extra
 from ltr_metrics.evaluation.evaluate import Queries
@@ -74,7 +78,9 @@ def learning_curve(
         ``ltr_metrics.io.models.load_model`` returned.
     X : array, sparse matrix or data frame of shape (n_rows, n_features)
         Features, as for the model's ``predict``. XGBoost's ``DMatrix`` and CatBoost's ``Pool`` are
-        accepted, and so is the column ``"qid"`` of a data frame for an ``XGBRanker``.
+        accepted, and so is the column ``"qid"`` of a data frame for an ``XGBRanker``. The queries,
+        labels, weights and ``base_margin`` that such data hold count, and it is an error to pass
+        others. CatBoost lets nobody read the ``group_weight`` of a Pool: pass it as ``query_weight``.
     y : array-like of shape (n_rows,)
         Grades, finite and not negative.
     qid : array-like of shape (n_rows,), optional
@@ -185,10 +191,10 @@ def learning_curve(
     every = require_count("every", every)
     name = require_data_name(name)
     request = resolve(metrics, ties=ties, no_relevant=no_relevant, convention=convention)
-    fitted = read_model(model, X, qid, group)
-    weights = {"query_weight": query_weight, "sample_weight": sample_weight}
+    fitted = read_model(model, X, needs_queries=qid is None and group is None)
+    given = {"qid": qid, "group": group, "query_weight": query_weight, "sample_weight": sample_weight}
     documents = {"docid": docid, "retrieved": retrieved, "judged": judged, "unjudged": unjudged, "columns": columns}
-    queries = Queries(y, **fitted.queries, **weights, **documents)
+    queries = Queries(y, **_with_carried(given, y, fitted), **documents)
     queries.refuse_different_indexes(X=X, base_margin=base_margin)
     start = None if base_margin is None else finite_numbers(base_margin, "base_margin", queries.n_rows)
     show = partial(import_extra("tqdm.auto", "report").tqdm, unit=" evaluations") if progress else iter
@@ -208,17 +214,18 @@ class Fitted:
     n_rounds: int
     n_rows: int
     rounds: Rounds
-    queries: dict[str, Any] = field(default_factory=dict)  # qid or group, or empty if X has no queries
+    carried: dict[str, Any] = field(default_factory=dict)  # options of `Queries` that X holds, and its labels
 
 
-def read_model(model: Any, X: Any, qid: Any, group: Any) -> Fitted:
-    """Return a model's rounds on the rows of X, which may have the queries."""
+def read_model(model: Any, X: Any, *, needs_queries: bool) -> Fitted:
+    """Return a model's rounds on the rows of X, and what X holds of them, such as queries."""
     if isinstance(model, (str, os.PathLike)):
         model = load_model(model)
+    carried: dict[str, Any] = {}
     if isinstance(model, Model):
         model, X = model.booster, model.matrix(X)
     else:
-        model, X, qid = _unwrap(model, X, qid, group)
+        model, X, carried = _unwrap(model, X, needs_queries=needs_queries)
     host, kind = host_of(model), type(model)
     if host is None or not hasattr(kind, "predict"):
         raise LtrTypeError(
@@ -230,23 +237,51 @@ def read_model(model: Any, X: Any, qid: Any, group: Any) -> Fitted:
         raise LtrValueError(f"The {kind.__name__} is not fitted, so it has no rounds: call fit first.")
     X = as_array(X, "X") if isinstance(X, (list, tuple)) else X
     fitted: Fitted = module_of(host, "rounds").rounds_of(model, X)
-    return fitted if qid is None and group is None else replace(fitted, queries={"qid": qid, "group": group})
+    return replace(fitted, carried=fitted.carried | carried)
 
 
-def _unwrap(model: Any, X: Any, qid: Any, group: Any) -> tuple[Any, Any, Any]:
-    """Return the estimator within searches, pipelines and QueryRankers, with its data."""
+def _with_carried(given: dict[str, Any], y: Any, fitted: Fitted) -> dict[str, Any]:
+    """Return the queries and weights that were passed or that X carries; refuse those that contradict each other."""
+    carried = dict(fitted.carried)
+    label = carried.pop("y", None)
+    if label is not None and not np.array_equal(label, np.asarray(as_vector(y, "y"), dtype=np.float32)):
+        raise LtrValueError("y differs from the labels that X holds. Pass the same labels, or X without labels.")
+    weight = next((name for name in ("query_weight", "sample_weight") if carried.get(name) is not None), None)
+    passed = next((name for name in ("query_weight", "sample_weight") if given[name] is not None), None)
+    if weight is not None and passed is not None:
+        raise LtrValueError(f"X holds weights, and {passed} was passed, too. Leave it out, or pass X without weights.")
+    names = {name for name in ("qid", "group") if given[name] is not None}
+    if names and carried.keys() & {"qid", "group"}:
+        own, other = (
+            GroupedRows(fitted.n_rows, queries.get("group"), qid=queries.get("qid")).query_of_rows()
+            for queries in (carried, given)
+        )
+        differs = own != other
+        if differs.any():
+            name = names.pop()
+            raise LtrValueError(
+                f"X holds other queries than {name}: the first row that differs is row {int(differs.argmax())}. Leave "
+                f"{name} out, or pass X without queries."
+            )
+        carried = {name: value for name, value in carried.items() if name not in ("qid", "group")}
+    return {name: value for name, value in given.items() if value is not None} | carried
+
+
+def _unwrap(model: Any, X: Any, *, needs_queries: bool) -> tuple[Any, Any, dict[str, Any]]:
+    """Return the estimator within searches, pipelines and QueryRankers, its features, and the queries in X."""
+    carried = {}
     while host_of(model) is None:
         if hasattr(model, "best_estimator_"):
             model = model.best_estimator_
         elif hasattr(model, "steps") and hasattr(model, "named_steps"):
             X, model = model[:-1].transform(X) if len(model) > 1 else X, model[-1]
         elif hasattr(model, "queries_in"):  # a QueryRanker
-            if qid is None and group is None:
-                qid = model.queries_in(X, "learning_curve")
+            qid = model.queries_in(X, "learning_curve", required=needs_queries)
+            carried = {} if qid is None else {"qid": qid}
             X, model = model.features_of(X), model.estimator_
         else:
             break
-    return model, X, qid
+    return model, X, carried
 
 
 def evaluate_rounds(

@@ -129,6 +129,11 @@ def without_columns(X: Any, columns: Iterable[str | int]) -> Any:
     return frame[:, kept.tolist()].to_native() if isinstance(frame, nw.DataFrame) else X[:, kept]
 
 
+def has_column(X: Any, column: str | int) -> bool:
+    """Whether X has a column of this name; one that is given by its position is always there."""
+    return _position(_as_frame(X), column) is not None
+
+
 def _column(X: Any, column: str | int, what: str = "qid") -> Any:
     frame = _as_frame(X)
     position = _position(frame, column, what)

@@ -17,6 +17,7 @@ from ltr_metrics.sklearn.columns import (
     as_table,
     as_weights,
     columns_by_name,
+    has_column,
     n_entries,
     queries_of,
     read_columns,
@@ -292,9 +293,10 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self._check_features(features, reset=False)
         return features
 
-    def queries_in(self, X: Any, caller: str = "QueryRanker.queries_in") -> AnyArray:
-        """Return the query id of each row from the column of X."""
-        return queries_of(as_table(X), None, self.qid, caller)
+    def queries_in(self, X: Any, caller: str = "QueryRanker.queries_in", *, required: bool = True) -> AnyArray | None:
+        """Return the query id of each row from the column of X; without one, None or an error."""
+        table = as_table(X)
+        return queries_of(table, None, self.qid, caller) if required or has_column(table, self.qid) else None
 
     def score(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> float:
         """Return the mean of ``metric`` over the queries of X.

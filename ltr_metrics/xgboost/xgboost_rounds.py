@@ -20,7 +20,7 @@ from ltr_metrics.logs.fitted_model import Fitted, naming_host, refuse_dart, requ
 
 
 def rounds_of(model: Any, X: Any) -> Fitted:
-    """Return the rounds of a Booster or of a fitted estimator, and the queries that X has."""
+    """Return the rounds of a Booster or of a fitted estimator, and what X holds of its rows."""
     booster = model if isinstance(model, xgboost.Booster) else model.get_booster()
     kind = kind_that_changes_rounds(booster)
     if kind == "gblinear":
@@ -30,16 +30,19 @@ def rounds_of(model: Any, X: Any) -> Fitted:
         )
     if kind == "dart":
         raise refuse_dart()
-    is_matrix, queries = isinstance(X, xgboost.DMatrix), {}
+    is_matrix, carried = isinstance(X, xgboost.DMatrix), {}
     if is_matrix:
         data = X
-        boundaries = data.get_uint_info("group_ptr")
-        if len(boundaries) > 1:
-            queries = {"group": np.diff(boundaries)}
+        columns = {"y": data.get_label(), "query_weight": data.get_weight(), "group": data.get_uint_info("group_ptr")}
+        carried = {name: column for name, column in columns.items() if len(column) > 0}
+        if "group" in carried:
+            carried["group"] = np.diff(carried["group"])
+        elif "query_weight" in carried:  # without queries, XGBoost has a weight for each row
+            carried["sample_weight"] = carried.pop("query_weight")
     else:
         require_table(X, ", a DMatrix")
         if isinstance(model, xgboost.XGBRanker) and hasattr(X, "iloc") and "qid" in X.columns:  # as its predict
-            queries, X = {"qid": X["qid"]}, X.drop(columns="qid")
+            carried, X = {"qid": X["qid"]}, X.drop(columns="qid")
         with naming_host("XGBoost", ValueError, TypeError):  # types that it does not take
             data = xgboost.DMatrix(X, missing=getattr(model, "missing", np.nan), enable_categorical=True)
     require_features(data.num_col(), booster.num_features())
@@ -54,7 +57,7 @@ def rounds_of(model: Any, X: Any) -> Fitted:
                 scores = booster.predict(data, output_margin=True, iteration_range=(0, stop))
             yield scores
 
-    return Fitted(booster.num_boosted_rounds(), data.num_row(), rounds, queries)
+    return Fitted(booster.num_boosted_rounds(), data.num_row(), rounds, carried)
 
 
 def kind_that_changes_rounds(booster: xgboost.Booster) -> str | None:

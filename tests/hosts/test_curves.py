@@ -171,6 +171,8 @@ def test_queryrankers_pipelines_and_searches_are_opened(host: str) -> None:
         assert_array_equal(curve(model, valid).values("data", "map"), by_column.values("data", "map"))
     with pytest.raises(ltr.LtrTypeError, match="no column 'query'"):
         ltr.learning_curve(ranker, valid, Y_VALID, metrics="map")
+    with pytest.raises(ltr.LtrValueError, match="X holds other queries than qid"):
+        ltr.learning_curve(ranker, valid_with_ids, Y_VALID, qid=np.arange(len(Y_VALID)), metrics="map")
 
 
 @pytest.mark.parametrize("kind", ["frame", "DMatrix", "Pool"])
@@ -187,6 +189,30 @@ def test_queries_that_the_data_of_a_host_have(kind: str) -> None:
     found = ltr.learning_curve(model, features, Y_VALID, metrics=METRICS)
     assert_array_equal(found.values("data", "map")[-1], of_scores(model.predict(frame if kind == "frame" else X_VALID)))
     assert_array_equal(values_of(curve(model, features)), values_of(found))
+    assert_array_equal(curve(model, features).qid("data"), np.unique(QID_VALID))
+    with pytest.raises(ltr.LtrValueError, match="X holds other queries than qid: the first row that differs is row 1."):
+        ltr.learning_curve(model, features, Y_VALID, qid=np.arange(len(Y_VALID)), metrics="map")
+    with pytest.raises(ltr.LtrValueError, match="X holds other queries than group"):
+        ltr.learning_curve(model, features, Y_VALID, group=VALID.group[::-1], metrics="map")
+
+
+@pytest.mark.parametrize("kind", ["DMatrix", "Pool"])
+def test_weights_and_labels_that_the_data_of_a_host_have(kind: str) -> None:
+    """The means are those that the training would have logged; CatBoost's Pool has a weight for each row."""
+    of_query = np.random.default_rng(0).gamma(0.5, size=30) + 0.01
+    of_row = np.repeat(of_query, VALID.group).astype(np.float32)
+    if kind == "DMatrix":
+        model, data = model_of("XGBoost"), xgb.DMatrix(X_VALID, Y_VALID, qid=QID_VALID, weight=of_query)
+    else:
+        model, data = model_of("CatBoost"), catboost.Pool(X_VALID, Y_VALID, group_id=QID_VALID, weight=of_row)
+    found = ltr.learning_curve(model, data, Y_VALID, metrics="map").learning_curve("data", "map")
+    weighted = of_query.astype(np.float32)
+    expected = ltr.evaluate(Y_VALID, model.predict(X_VALID), qid=QID_VALID, metrics="map", query_weight=weighted)
+    assert found.mean[-1] == pytest.approx(expected["map"], rel=1e-12)
+    with pytest.raises(ltr.LtrValueError, match="X holds weights, and sample_weight was passed, too"):
+        ltr.learning_curve(model, data, Y_VALID, metrics="map", sample_weight=of_row)
+    with pytest.raises(ltr.LtrValueError, match="y differs from the labels that X holds"):
+        ltr.learning_curve(model, data, Y_VALID[::-1], metrics="map")
 
 
 def test_files_are_models_with_all_their_rounds(tmp_path: Path) -> None:
