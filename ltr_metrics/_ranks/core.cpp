@@ -56,6 +56,7 @@ int64_t for_each_batch(const Documents& all, const int64_t* queries, int64_t n_q
     for (int64_t begin = 0, n; begin < n_queries; begin += n) {
         for (n = 0; n < MOST_LANES && begin + n < n_queries && !is_long(begin + n); n++) {}
         for (int64_t i = begin + n; i < std::min(begin + n + MOST_LANES, n_queries); i++) {  // memory is read in leaps
+            if (all.start[queries[i]] == all.start[queries[i] + 1]) continue;  // after the last row there is none
             const int64_t row = several.row_at(all.start[queries[i]]);
             if (all.score) __builtin_prefetch(&all.score[row]), __builtin_prefetch(&all.score[row] + 8);
             __builtin_prefetch(&all.grade[row]);

@@ -27,6 +27,7 @@ constexpr int64_t FEW_GRADES = 32;  // so many grades are counted, and in longer
 constexpr int64_t MOST_COUNTED_GRADES = 255;  // to this number; documents of more distinct grades than that are sorted
 constexpr int64_t HIGHEST = std::numeric_limits<int64_t>::max();
 constexpr double NEGLIGIBLE = 0x1p-60;   // a smaller probability of reaching a rank does not change the result
+constexpr double UNCOUNTED = 0x1p-200;   // a smaller share of the largest one, even times e^100, changes no sum of shares
 constexpr int64_t LARGEST_POWER = 1000;  // of 2, up to which a coefficient of a polynomial may grow
 constexpr int64_t USUAL_RANKS = 16;      // so many ranks are cheaper than to ask how many are reached
 
@@ -95,7 +96,7 @@ template <class T>
 class Array {
     void* memory = nullptr;
     T* first = nullptr;
-    int64_t n = 0, room = 0;
+    int64_t n = 0, room = -1;  // so the first batch gets an address, even if it has no documents
 
   public:
     Array() = default;

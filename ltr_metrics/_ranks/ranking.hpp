@@ -164,8 +164,10 @@ int64_t rank_batch(Batch<LANES>& batch) {
         int64_t* score = &batch.score[lane * batch.width];
         int64_t low_bits = 0;
         for (int64_t i = 0; i < batch.n[lane]; i++) {
-            const int64_t row = batch.row_at(batch.first[lane] + i), bits = bits_of(all.score[row]);
-            if (std::isnan(all.score[row])) return row;
+            const int64_t row = batch.row_at(batch.first[lane] + i);
+            const double value = all.score[row];  // read once: another thread may replace it
+            if (std::isnan(value)) return row;
+            const int64_t bits = bits_of(value);
             low_bits |= bits & low;
             score[i] = bits ^ ((bits >> 63) & HIGHEST);  // smaller integers are higher scores
             const int64_t grade = all.grade[row], order = key_has_grade ? (is_best ? n_grades - grade : grade) : 0;

@@ -9,15 +9,21 @@ namespace {
 
 // The probability of h relevant documents among t of m, r of them relevant, for the lowest h to the highest, which are
 // returned. Ratios of neighbours are multiplied outwards from the most likely h. The products fall in both directions,
-// so no digit is lost.
+// so no digit is lost, and they end where a product no longer counts, which is some standard deviations away.
 std::pair<int64_t, int64_t> hypergeometric(int64_t m, int64_t r, int64_t t, double* p) {
-    const int64_t lowest = std::max<int64_t>(0, r + t - m), highest = std::min(r, t);
+    int64_t lowest = std::max<int64_t>(0, r + t - m), highest = std::min(r, t);
     const int64_t mode = std::clamp(static_cast<int64_t>((t + 1.0) * (r + 1.0) / (m + 2.0)), lowest, highest);
     const auto more = [=](int64_t h) { return double(r - h) * (t - h); };  // p[h + 1] / p[h] = more(h) / fewer(h + 1)
     const auto fewer = [=](int64_t h) { return double(h) * (m - r - t + h); };
     p[mode] = 1;
-    for (int64_t h = mode; h < highest; h++) p[h + 1] = p[h] * (more(h) / fewer(h + 1));
-    for (int64_t h = mode; h > lowest; h--) p[h - 1] = p[h] * (fewer(h) / more(h - 1));
+    for (int64_t h = mode; h < highest; h++) {
+        p[h + 1] = p[h] * (more(h) / fewer(h + 1));
+        if (p[h + 1] < UNCOUNTED) highest = h;
+    }
+    for (int64_t h = mode; h > lowest; h--) {
+        p[h - 1] = p[h] * (fewer(h) / more(h - 1));
+        if (p[h - 1] < UNCOUNTED) lowest = h;
+    }
     const double total = std::accumulate(p + lowest, p + highest + 1, 0.0);
     for (int64_t h = lowest; h <= highest; h++) p[h] /= total;
     return {lowest, highest};

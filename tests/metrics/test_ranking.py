@@ -124,3 +124,35 @@ def test_a_query_whose_ranks_and_grades_fill_half_the_key() -> None:
     best = np.argsort(-score.astype(np.float64))[:3_000]
     assert [got[f"cg@{k}"] for k in cutoffs] == [y[best[:k]].sum() for k in cutoffs]
     assert got["mrr(rel=199)"] == 1 / (1 + (y[best] == 199).argmax())
+
+
+@pytest.mark.parametrize("ranked", ["first", "last", "middle", "few"])
+def test_queries_without_a_ranked_document_change_no_other(ranked: str) -> None:
+    n = 40  # queries, of which many more follow each other without a document than are processed side by side
+    rng = np.random.default_rng(0)
+    group = rng.integers(1, 4, n)
+    has_ranks = {"first": np.arange(n) < 2, "last": np.arange(n) >= n - 2, "middle": abs(np.arange(n) - n / 2) < 2}
+    is_ranked = has_ranks.get(ranked, np.arange(n) % 13 == 5)
+    retrieved = np.repeat(is_ranked, group)
+    y, score = rng.integers(0, 3, group.sum()), rng.integers(0, 2, group.sum())
+    metrics = ["ndcg@10", "map(denominator=hits)@2", "mrr", "err", "q", "kendall", "hit@1"]
+    for ties in ("mean", "worst"):
+        result = ltr.evaluate(y, score, group=group, retrieved=retrieved, metrics=metrics, ties=ties, no_relevant=0)
+        alone = ltr.evaluate(
+            y[retrieved], score[retrieved], group=group[is_ranked], metrics=metrics, ties=ties, no_relevant=0
+        )
+        for name, values in result.per_query.items():
+            np.testing.assert_array_equal(values[is_ranked], alone.per_query[name])
+            assert not values[~is_ranked].any()
+
+
+@pytest.mark.parametrize(("n", "n_relevant"), [(1_500, 600), (3_000, 30)])
+def test_a_large_tie_of_tiny_probabilities_keeps_its_digits(n: int, n_relevant: int) -> None:
+    p = 1e-9
+    y = np.where(np.arange(n) < n_relevant, p, 0.0)
+    err = ltr.ERR(p="label")
+    got = ltr.evaluate(y, np.zeros(n), group=[n], metrics=err)[err]
+    # Each rank has a relevant document with the probability r / n, and its other ones are above with (r - 1) / (n - 1).
+    above = p * np.arange(n) * (n_relevant - 1) / (n - 1)
+    expected = p * n_relevant / n * math.fsum((1 - above) / np.arange(1, n + 1))
+    assert got == pytest.approx(expected, rel=1e-13)
