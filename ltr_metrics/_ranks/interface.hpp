@@ -1,5 +1,5 @@
-// What Python and the core have in common. Python declares none of it: it asks `names` for the fields and their
-// offsets.
+// What Python and the core have in common. Python declares none of it: it asks `names` for the fields, their offsets
+// and the numbers that they point to.
 #pragma once
 
 #include <cstddef>
@@ -37,12 +37,22 @@ struct Declaration {  // of metrics that differ only in the cutoff
     int64_t effective_depth;       // further down, values by rank are negligible
 };
 
-struct Name {  // of a field and its offset, or of a value and its number
+struct Name {  // of a field with its offset, or of a value with its number
     const char* name;
     int64_t number;
+    const char* kind;  // NumPy's name of the numbers that a field points to; null if it is a number itself
 };
 
-#define FIELD(type, field) {#field, offsetof(type, field)}
+template <class Field>
+constexpr const char* KIND_OF = nullptr;
+template <>
+constexpr const char* KIND_OF<const double*> = "f8";
+template <>
+constexpr const char* KIND_OF<const int64_t*> = "i8";
+template <>
+constexpr const char* KIND_OF<const int32_t*> = "i4";
+
+#define FIELD(type, field) {#field, offsetof(type, field), KIND_OF<decltype(type::field)>}
 const Name FIELDS_OF_DOCUMENTS[] = {
     FIELD(Documents, n_queries),
     FIELD(Documents, start),

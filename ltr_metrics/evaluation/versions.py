@@ -6,7 +6,7 @@ import platform
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 
-from ltr_metrics._ranks import native
+from ltr_metrics._ranks import gate
 from ltr_metrics._ranks.library import level_of
 from ltr_metrics.evaluation.saved import versions
 
@@ -32,7 +32,7 @@ def show_versions() -> None:
     >>> ltr.show_versions()  # doctest: +ELLIPSIS
     ltr_metrics    0...
     """
-    level = level_of(native._core)  # noqa: SLF001
+    level = level_of(gate.core)
     core = platform.machine() + (f"-v{level}" if level > 1 else "")
     lines = versions() | {"platform": platform.platform(), "compiled core": core}
     for name in OPTIONAL:
