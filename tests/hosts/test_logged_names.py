@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
+from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 import pytest
 import xgboost as xgb
 from test_host_contract import PLAIN
 from trainings import TRAININGS, Case
 
 import ltr_metrics as ltr
-from ltr_metrics import lightgbm as ours_for_lightgbm
-from ltr_metrics import xgboost as ours_for_xgboost
-from ltr_metrics._hosts.host_metrics import HostMetrics, Plan
+from ltr_metrics._hosts.host_metrics import HostMetrics, Plan, WatchedMetric
 from ltr_metrics.lightgbm import feval
 from ltr_metrics.sklearn import make_scorer
 from ltr_metrics.xgboost import Monitor, custom_metric
-from ltr_metrics.xgboost.xgboost_stopping import InOrder
 
 pytestmark = pytest.mark.integration
 
@@ -58,55 +54,84 @@ def improving(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def rounds_of(host: str, metric: str, *callbacks: Any, stop: int | None = None, **options: Any) -> dict[str, int]:
     """Train on one metric, and return the number of rounds in the log by name."""
-    columns = {"Sales": np.ones(len(VALID.y))} if "Sales" in metric else None
-    case = Case(TRAIN, VALID._replace(columns=columns), metric, options, {}, ROUNDS, stop, callbacks)
-    if host == "XGBRanker" and type(next(iter(callbacks), None)) is xgb.callback.EarlyStopping:
-        monitor = Monitor(metric, VALID.X, VALID.y, qid=VALID.qid, name="valid_0", columns=columns, **options)
-        case = replace(case, callbacks=(), adapter=InOrder([monitor, *callbacks]))  # XGBoost before 3.2 has no order
+    case = Case(TRAIN, VALID, metric, options, {}, ROUNDS, stop, callbacks)
     return {name: len(values) for name, values in TRAININGS[host].train(case).history.items()}
 
 
-def stopping_of_xgboost(name: str) -> xgb.callback.EarlyStopping:
-    return xgb.callback.EarlyStopping(rounds=PATIENCE, data_name="valid_0", metric_name=name)
+# -- every name and alias, without a training ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
-@pytest.mark.parametrize("host", ["lgb.train", "LGBMRanker", "CatBoostRanker"])
-def test_hosts_that_are_told_the_direction(host: str, case: Any) -> None:
-    """By the triple of LightGBM, and by `is_max_optimal` of CatBoost."""
-    for word in WORDS:
-        assert rounds_of(host, typed(case(word)), stop=PATIENCE) == {logged(word): ROUNDS}
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
-@pytest.mark.parametrize("host", ["xgb.train", "XGBRanker"])
-def test_xgboost_guesses_no_worse_than_by_the_canonical_name(host: str, case: Any) -> None:
-    for word in WORDS:
-        name, canonical = logged(word), str(ltr.metric(typed(word)))
-        by_canonical_name = rounds_of(host, canonical, stopping_of_xgboost(canonical), names="canonical")[canonical]
-        if word in MISLEADING:
-            with pytest.raises(ltr.LtrValueError, match="EarlyStopping guesses the direction") as error:
-                rounds_of(host, typed(case(word)))
-            assert f"Write {canonical!r}" in str(error.value)
-            assert f'names={{"{name}": "{canonical}"}}' in str(error.value)
-            by_typed_name = rounds_of(host, name, stopping_of_xgboost(name), names={name: name})[name]
-            assert by_typed_name == PATIENCE + 1 < by_canonical_name == ROUNDS
-            assert rounds_of(host, name, stopping_of_xgboost(canonical), names={name: canonical}) == {canonical: ROUNDS}
-        else:
-            found = rounds_of(host, typed(case(word)), stopping_of_xgboost(name))
-            assert list(found) == [name]
-            assert by_canonical_name <= found[name] <= ROUNDS
-
-
-@pytest.mark.parametrize("host", ["lgb.train", "LGBMRanker", "xgb.train", "XGBRanker"])
-def test_our_early_stopping_is_told_the_direction_by_the_metric(host: str) -> None:
-    """The metric to watch, and the one that is logged, are two spellings of one metric."""
-    module = ours_for_lightgbm if host in ("lgb.train", "LGBMRanker") else ours_for_xgboost
+def spellings() -> Iterator[tuple[str, str, ltr.Metric]]:
+    """Yield every word in every case, its name in the log, and the metric."""
     for word, case in itertools.product(WORDS, CASES):
-        stop = module.early_stopping(typed(case(word)), PATIENCE)
-        options = {"names": {typed(word): "Mine"}} if word in MISLEADING else {}
-        found = rounds_of(host, typed(word), stop, **options)
-        assert found == {"Mine" if options else logged(word): ROUNDS}
+        yield typed(case(word)), logged(word), ltr.metric(typed(word))
+
+
+@pytest.mark.parametrize("host", [None, "lightgbm"])
+def test_every_spelling_is_logged_as_typed_in_lower_case_with_its_direction(host: Any) -> None:
+    for spelling, name, metric in spellings():
+        plan = HostMetrics(spelling, host=host).plan()
+        assert plan.logged == {str(metric): name}
+        assert plan.directions == {name: metric.higher_is_better}
+
+
+@pytest.mark.parametrize("host", ["lightgbm", "xgboost"])
+def test_every_spelling_finds_the_metric_under_every_name(host: Any) -> None:
+    for spelling, name, metric in spellings():
+        watched = WatchedMetric(spelling, None, None, host)
+        for names in ({typed(name): "Mine"}, "canonical", "slug", *(["asked"] if name[:-3] not in MISLEADING else [])):
+            plan = HostMetrics(typed(name), host=host, names=names).plan()
+            found = watched.find([plan], plan.logged.values(), lambda: "exp")
+            assert found == (*plan.logged.values(), metric.higher_is_better)
+
+
+class Booster:
+    """What XGBoost's EarlyStopping asks of a model."""
+
+    def num_boosted_rounds(self) -> int:
+        return 0
+
+    def set_attr(self, **attributes: str) -> None:
+        pass
+
+
+def rounds_of_xgboost(name: str, *, higher_is_better: bool) -> int:
+    """Return the rounds until XGBoost's own EarlyStopping ends a training whose metric improves in each of them."""
+    stop, model, values = xgb.callback.EarlyStopping(rounds=PATIENCE, metric_name=name), Booster(), list[float]()
+    stop.before_training(model)
+    for epoch in range(ROUNDS):
+        values.append(epoch / 100 if higher_is_better else -epoch / 100)
+        if stop.after_iteration(model, epoch, {"valid": {name: values}}):
+            break
+    return len(values)
+
+
+def test_xgboost_guesses_no_worse_than_by_the_canonical_name() -> None:
+    for spelling, name, metric in spellings():
+        of_canonical, of_name = (
+            rounds_of_xgboost(one, higher_is_better=metric.higher_is_better) for one in (str(metric), name)
+        )
+        if name[:-3] not in MISLEADING:
+            assert HostMetrics(spelling, host="xgboost").plan().logged == {str(metric): name}
+            assert of_canonical <= of_name <= ROUNDS
+            continue
+        assert of_name == PATIENCE + 1 < of_canonical == ROUNDS
+        with pytest.raises(ltr.LtrValueError, match="EarlyStopping guesses the direction") as error:
+            custom_metric(spelling)
+        assert f"Write {str(metric)!r}" in str(error.value)
+        assert f'names={{"{name}": "{metric}"}}' in str(error.value)
+        assert HostMetrics(name, host="xgboost", names={name: name}).plan().logged == {str(metric): name}
+
+
+# -- once in each host --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("spelling", "name"), [("ARP", "arp"), ("AVERAGE_Precision@5", "average_precision@5")])
+@pytest.mark.parametrize("host", TRAININGS)
+def test_a_host_is_told_the_name_and_the_direction(host: str, spelling: str, name: str) -> None:
+    """By the triple of LightGBM, `is_max_optimal` of CatBoost, and our early stopping for XGBoost."""
+    options = {"names": {name: "Mine"}} if host in ("xgb.train", "XGBRanker") else {}
+    assert rounds_of(host, spelling, stop=PATIENCE, **options) == {"Mine" if options else name: ROUNDS}
 
 
 # -- names of one's own ----------------------------------------------------------------------------------------------

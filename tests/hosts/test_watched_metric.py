@@ -15,6 +15,7 @@ from trainings import LIGHTGBM, TRAININGS, XGBOOST, Case, Part, Run, matrix
 import ltr_metrics as ltr
 from ltr_metrics import lightgbm as ours_for_lightgbm
 from ltr_metrics import xgboost as ours_for_xgboost
+from ltr_metrics._hosts.host_metrics import HostMetrics, WatchedMetric
 from ltr_metrics.lightgbm import eval_metric, feval
 from ltr_metrics.xgboost import custom_metric
 
@@ -64,14 +65,17 @@ GAIN = ["ndcg@10", "ndcg_exp@10", "NDCG@10", "ndcg(gain=exp)@10", ltr.NDCG(k=10)
 def test_every_spelling_under_every_name(
     name: str, metrics: Any, options: dict[str, Any], logged: str, spellings: list[Any]
 ) -> None:
+    run, best = stopped(name, spellings[-1], metrics, options)
+    assert is_stopped_by(run.history[logged], best)
+    host: Any = TRAININGS[name].convention
+    plan = HostMetrics(metrics, host=host, **options).plan()
     for watched in spellings:
-        run, best = stopped(name, watched, metrics, options)
-        assert logged in run.history
-        assert is_stopped_by(run.history[logged], best)
+        found = WatchedMetric(watched, None, None, host).find([plan], plan.logged.values(), lambda: "exp")
+        assert found == (logged, True)
 
 
 @HOSTS
-@pytest.mark.parametrize("names", ["asked", "canonical", "slug", {"ndcg@5": "gain"}], ids=str)
+@pytest.mark.parametrize("names", ["asked", {"ndcg@5": "gain"}], ids=str)
 @pytest.mark.parametrize("gain", [None, LINEAR, STEPS], ids=["default", "linear", "steps"])
 def test_a_convention_with_the_gain_of_the_training(name: str, names: Any, gain: Any) -> None:
     host = TRAININGS[name].convention
