@@ -191,8 +191,6 @@ def _read_result(file: str, policy: Mapping[str, Any], lower_is_better: Sequence
     if not is_table_of_another_tool(Path(file)):
         return load_result(file)
     values, policy = read_values(Path(file), dict(policy))
-    if "model" in values and len(set(values["model"])) == 1:  # as 'evaluate --format csv' writes it
-        values = values.drop(columns="model")
     with naming(file):
         return Evaluation.from_per_query(values, lower_is_better=lower_is_better, **policy)
 

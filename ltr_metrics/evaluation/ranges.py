@@ -25,13 +25,14 @@ def range_of(name: str, *values: Any) -> Range:
     >>> range_of("ndcg_exp@10", [0.2, 1.0]), range_of("kendall"), range_of("mrr", [-1.0, 0.5])
     ((0.0, 1.0), (-1.0, 1.0), (-inf, inf))
     """
-    low, high = _declared(name)
+    low, high = declared_range(name)
     is_outside = any(bool(((np.asarray(some) < low) | (np.asarray(some) > high)).any()) for some in values)
     return UNBOUNDED if is_outside else (low, high)
 
 
 @lru_cache(maxsize=1024)
-def _declared(name: str) -> Range:
+def declared_range(name: str) -> Range:
+    """Return the range of a metric's values, which is unbounded for one that is not of this library."""
     try:
         return metric(name).RANGE
     except LtrError:  # a metric of the user's, or of another tool

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from ltr_metrics._rows.checks import AnyArray, FloatArray, as_numbers, is_number_text, named_columns
 from ltr_metrics._rows.id_columns import require_ids
-from ltr_metrics._rows.ids import positions_without_repetition
+from ltr_metrics._rows.ids import id_texts, positions_without_repetition
 from ltr_metrics._rows.words import ConventionName
 from ltr_metrics.errors import LtrKeyError, LtrValueError, warn
+from ltr_metrics.evaluation.ranges import declared_range
 from ltr_metrics.evaluation.skill import CHANCE, IDEAL, SkillScale
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.conventions import CONVENTIONS, Convention, convention_of
@@ -21,11 +23,17 @@ from ltr_metrics.metrics.other_names import complete_name
 from ltr_metrics.metrics.requests import Request, complete, resolve
 
 QUERY_IDS = ("qid", "query_id", "query-id", "q_id", "topic", "query", "")  # "": the index of a data frame in CSV
-MEASURES, SYSTEMS = ("measure", "metric"), ("name", "system", "model")
+MEASURES, SYSTEMS = ("measure", "metric"), ("name", "system", "model", "runid")
 NO_METRICS = ("num_", "runid", "relstring")  # what trec_eval prints beside its measures
 TREC_EVAL = CONVENTIONS["trec_eval"]
-MEAN_ROWS = ("all",)  # what trec_eval and its kin call the mean over queries
+MEAN_ROW = "all"  # what trec_eval and its kin call the mean over queries
+MEANS = re.compile("all|[ag]?means?|avg|average|overall|total|macro|micro|aggregated?|summary")
+WORDS_OF_MEANS = re.compile(rf"{MEANS.pattern}|arithmetic|geometric|weighted|of|over|the|quer(y|ies)|topics?")
+_OF_GDEVAL = re.compile(r"runid,topic(,(ndcg|err)@\d+)+")  # the header of its file, whose means are in a row amean
+_OF_VERSION_10 = re.compile(r"rbp(_resid)?|unj_\d+")  # measures that trec_eval prints from this version on
 COUNTS = ("documents", "relevant")  # columns that only a table of this package has
+ROUNDING = 1e-6  # of values in float32 at the ends of a range
+DIGITS_OF_MEANS = 6e-5  # half of the last digit of four, with room
 MOST_OF_A_SHARE = 1 + 1e-9  # the highest NDCG, with room for digits that were cut
 
 
@@ -39,6 +47,10 @@ def fields_of_table(
             "frame is a saved result without its header, which says how it was computed. Use the file as --save "
             "wrote it, or what 'evaluate --format csv' prints."
         )
+    if _OF_GDEVAL.fullmatch(",".join(columns)):
+        columns, convention = _without_means(columns, "topic", "amean"), convention or "gdeval"
+    is_our_table = set(COUNTS) <= columns.keys()  # in which other columns than the model's may be segments
+    columns = _of_one_system(columns, ["model"] if is_our_table else SYSTEMS)
     if "qid" not in columns:
         name = next((name for name in QUERY_IDS if name in columns), None)
         if name is None:
@@ -46,10 +58,9 @@ def fields_of_table(
         columns = {"qid": columns.pop(name), **columns}
     if (measure := next((name for name in MEASURES if name in columns), None)) and "value" in columns:
         columns = _wide(columns, measure)
-    elif not set(COUNTS) <= columns.keys():
-        columns = _without_means(columns)
+    elif not is_our_table:
+        columns = _without_means(columns, "qid", MEAN_ROW)
     columns, convention = _named_as_here(columns, convention)
-    is_our_table = set(COUNTS) <= columns.keys()
     # In a table of the command line, the weight and the segments are in front of the query.
     in_front = list(columns)[: list(columns).index("qid")] if is_our_table else []
     of_queries = {name: columns.pop(name) for name in in_front}
@@ -72,6 +83,9 @@ def fields_of_table(
     values = {name: _numbers(column, key, qid) for name, (key, column) in of_names}
     if weight is None:
         _refuse_values_of_weights(values, request, qid)
+    _refuse_values_out_of_range(values, request, qid)
+    if not is_our_table:
+        _refuse_means(values, qid)
     has_skill = bool(ends) and all(of_metrics.keys() == values.keys() for of_metrics in ends)
     return {
         "values": values,
@@ -89,14 +103,11 @@ def fields_of_table(
 
 def _wide(columns: dict[str, Any], measure: str) -> dict[str, Any]:
     """Return a column for each measure of a table that has a row for each query and measure; leave out counts."""
-    for system in SYSTEMS:
-        if len(names := set(map(str, columns.get(system, ())))) > 1:
-            raise LtrValueError(f"frame must have the values of one system. {system} has {', '.join(sorted(names))}.")
     values: dict[str, dict[Any, Any]] = {}
     queries: dict[Any, None] = {}
     for query, name, value in zip(columns["qid"], columns[measure], columns["value"], strict=True):
         of_measure = values.setdefault(str(name), {})
-        if str(query) in MEAN_ROWS:
+        if str(query) == MEAN_ROW:
             continue
         if query in of_measure:
             raise LtrValueError(f"frame must hold each query once. {name} of query {query} is there twice.")
@@ -116,17 +127,49 @@ def _wide(columns: dict[str, Any], measure: str) -> dict[str, Any]:
     return {"qid": list(queries), **wide}
 
 
-def _without_means(columns: dict[str, Any]) -> dict[str, Any]:
+def _of_one_system(columns: dict[str, Any], systems: Collection[str]) -> dict[str, Any]:
+    """Return the columns without the name of the system that has the values; refuse several systems."""
+    for system in systems:
+        if len(names := set(map(str, columns.get(system, ())))) > 1:
+            raise LtrValueError(f"frame must have the values of one system. {system} has {', '.join(sorted(names))}.")
+    return {name: column for name, column in columns.items() if name not in systems}
+
+
+def _without_means(columns: dict[str, Any], queries: str, mean: str) -> dict[str, Any]:
     """Return another tool's table without the row of the means."""
-    is_query = np.array([str(query) not in MEAN_ROWS for query in columns["qid"]], dtype=np.bool_)
+    is_query = np.array([str(query) != mean for query in columns[queries]], dtype=np.bool_)
     if is_query.all():
         return columns
-    warn(f"The row {MEAN_ROWS[0]!r} of the table is left out, because it is a mean and no query.")
+    warn(f"The row {mean!r} of the table is left out, because it is a mean and no query.")
     return {name: np.asarray(column)[is_query] for name, column in columns.items()}
+
+
+def _refuse_means(values: Mapping[str, FloatArray], qid: AnyArray) -> None:
+    """Refuse a row that is a mean by its name, or by its values where all other ids are numbers."""
+    texts = id_texts(qid)
+    words_of = [re.findall(r"[^\W_]+", text.casefold()) for text in texts]
+    means = [
+        row
+        for row, found in enumerate(words_of)
+        if any(map(MEANS.fullmatch, found)) and all(map(WORDS_OF_MEANS.fullmatch, found))
+    ]
+    words = [row for row, text in enumerate(texts) if not text.isdigit()]
+    if not means and len(words) == 1 < len(texts) - 1:
+        of_queries = np.array(list(values.values()))
+        others = np.delete(of_queries, words[0], axis=1)
+        differences = np.abs(of_queries[:, words[0]] - others.mean(axis=1))
+        means = words if (differences < DIGITS_OF_MEANS).all() and np.ptp(others) > 0 else []
+    if means:
+        raise LtrValueError(
+            f"frame has a row {texts[means[0]]!r}, which seems to be a mean and would count as one query more. Remove "
+            "it. If a query has this id, give it another one in all results that you compare."
+        )
 
 
 def _named_as_here(columns: dict[str, Any], convention: Any) -> tuple[dict[str, Any], Any]:
     """Return the columns under our names where one system alone has theirs; trec_eval's tell the convention, too."""
+    of_version_10 = names_of_version_10(columns)
+    columns = {of_version_10.get(name, name): column for name, column in columns.items()}
     renamed = {name: complete_name(name) for name in columns if not is_metric_name(name)}
     systems = {other[0] for other in renamed.values() if other}
     if "trec_eval" in systems and not all(name in renamed or meaning_in(name, TREC_EVAL) for name in columns):
@@ -142,7 +185,27 @@ def _named_as_here(columns: dict[str, Any], convention: Any) -> tuple[dict[str, 
         if key in ours:
             raise LtrValueError(f"frame must have each metric once. {name} is {key}, which is there as well.")
         ours[key] = column
+    is_of_trec_eval = convention is not None and convention_of(convention) is TREC_EVAL
+    if level := next(filter(_rounded_to_nearest, columns), "") if is_of_trec_eval else "":
+        warn(
+            f"{level} is read with the rounding of trec_eval 9 and pytrec_eval. If version 10 wrote it, call it "
+            f"{_rounded_to_nearest(level)}."
+        )
     return ours, convention
+
+
+def names_of_version_10(names: Iterable[str]) -> dict[str, str]:
+    """Return our names of interpolated precision, if it is beside measures that only trec_eval 10 prints."""
+    names = list(names)
+    if not any(map(_OF_VERSION_10.fullmatch, names)):
+        return {}
+    return {name: to_nearest for name in names if (to_nearest := _rounded_to_nearest(name))}
+
+
+def _rounded_to_nearest(name: str) -> str:
+    """Return our name of trec_eval's interpolated precision as version 10 rounds it, or an empty string."""
+    ours = "iprec()" if name == "11pt_avg" else (complete_name(name) or ("", ""))[1]
+    return f"{ours[:-1]}{',' * (ours[-2] != '(')}rounding=nearest)" if ours.startswith("iprec(") else ""
 
 
 def _numbers(column: Any, name: str, qid: AnyArray) -> FloatArray:
@@ -174,6 +237,27 @@ def _refuse_values_of_weights(values: dict[str, FloatArray], request: Request, q
                 f"{name} is {np.nanmax(values[name]):g} for query {query}, as in {request.policy.convention} for a "
                 "query without relevant documents whose weight is below 1. Such values need the weights, which this "
                 "table lacks. Read a saved result instead (result.save, or --save), which has them."
+            )
+
+
+def _refuse_values_out_of_range(values: Mapping[str, FloatArray], request: Request, qid: AnyArray) -> None:
+    """Refuse a value that its metric cannot have, such as one in percent."""
+    for name, column in values.items():
+        low, high = declared_range(name)
+        high = np.inf if name in request.policy.weighs_undefined_as_one else high
+        undefined = request.policy.no_relevant_for(name)
+        is_own = np.full(len(column), True) if isinstance(undefined, str) else column != undefined
+        is_outside = is_own & ((column < low - ROUNDING) | (column > high + ROUNDING))
+        if is_outside.any():
+            is_percent = low == 0 and np.nanmin(column[is_own]) >= 0 and np.nanmax(column[is_own]) <= 100 * high
+            remedy = (
+                "It seems that the table is in percent: divide its values by 100."
+                if is_percent
+                else "Correct the table."
+            )
+            row = int(is_outside.argmax())
+            raise LtrValueError(
+                f"{name} must lie between {low:g} and {high:g}. It is {column[row]:g} for query {qid[row]}. {remedy}"
             )
 
 

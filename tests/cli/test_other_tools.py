@@ -136,8 +136,8 @@ VALUES_THAT_ARE_REFUSED = {
     "qid,measure,value\n1,map,x\n": "map must be numbers .* got 'x'",
     "qid,P_5,precision@5\n1,0.5,0.4\n": "must have each metric once. precision@5 is precision@5, which is there as well",
     "user,map\n1,0.5\n": "must have a column qid with one query id per row. It has user, map",
-    "map all 0.5\n": "x: the table has no values of queries, but only means. Run trec_eval with -q",
-    "qid,documents,relevant,fingerprint,map\n1,2,1,690179490227539194,0.5\n": "x: the table is a saved result without its header",
+    "map all 0.5\n": "x: frame has no values of queries, but only means. Run trec_eval with -q",
+    "qid,documents,relevant,fingerprint,map\n1,2,1,690179490227539194,0.5\n": "x: frame is a saved result without its header",
     "map 1 0.5\nmap 2\n": "x:2: a line must be 'measure topic value'. Got b'map 2",
     "0.5\n0.6\n": "x has no values per query",
 }
@@ -156,6 +156,98 @@ def test_values_that_some_queries_lack_are_counted(run: Run) -> None:
     done = run("compare --result x --result b=x --format json --n-resamples 100")
     line = "warning: The table has no P_5 of 1 of 3 queries, such as 2. Its mean lacks them.\n"
     assert (done.err, [row["n_queries"] for row in as_json(done)["rows"]]) == (line, [3, 2])
+
+
+MEANS = [
+    "ALL",
+    "mean",
+    "amean",
+    "AVG",
+    "average",
+    "overall",
+    "total",
+    "macro avg",
+    "Mean:",
+    "all_queries mean",
+    "Moyenne",
+]
+
+
+@pytest.mark.parametrize("name", MEANS)
+def test_a_row_of_means_is_no_query(name: str) -> None:
+    values = [0.5, 1.0, 0.2, 0.5667]
+    wide = {"qid": ["1", "2", "3", name], "mrr": values}
+    long = {"qid": ["1", "2", "3", name], "measure": ["mrr"] * 4, "value": values}
+    for frame in (wide, long):
+        with pytest.raises(
+            ltr.LtrValueError, match=f"frame has a row '{name}', which seems to be a mean .* another one"
+        ):
+            ltr.Evaluation.from_per_query(frame, convention="default")
+    if name == "Moyenne":  # is a query, unless its values are means
+        wide = wide | {"mrr": [0.5, 1.0, 0.2, 0.6]}
+        assert ltr.Evaluation.from_per_query(wide, convention="default").n_queries == 4
+
+
+OUT_OF_RANGE = {  # the values, and what is said of the first that a metric cannot have
+    "map": ([53.7, 40, 0.2], "must lie between 0 and 1. It is 53.7 for query 1. It seems that the table is in percent"),
+    "hit": ([1, 0, -0.5], "hit must lie between 0 and 1. It is -0.5 for query 3. Correct the table"),
+    "mrr": ([0.5, 101, 3], "mrr must lie between 0 and 1. It is 101 for query 2. Correct the table"),
+    "kendall": ([-1, 1, 1.5], "kendall must lie between -1 and 1. It is 1.5 for query 3. Correct the table"),
+}
+
+
+@pytest.mark.parametrize("metric", OUT_OF_RANGE)
+def test_values_that_a_metric_cannot_have(metric: str) -> None:
+    values, message = OUT_OF_RANGE[metric]
+    with pytest.raises(ltr.LtrValueError, match=message):
+        ltr.Evaluation.from_per_query({"qid": [1, 2, 3], metric: values}, convention="default")
+
+
+def test_values_at_the_end_of_a_range_are_read() -> None:
+    values = [np.float32(1.0000001), 0.0, -1.0]
+    for own in ({"mrr": values}, {"revenue": [53.7, -2.5, 1e9]}):
+        frame = {"qid": [1, 2, 3]} | own
+        assert ltr.Evaluation.from_per_query(frame, convention="default", no_relevant=-1.0).n_queries == 3
+
+
+GDEVAL = """\
+runid,topic,ndcg@20,err@20
+mine,301,0.23981,0.23450
+mine,302,1.00000,0.03125
+mine,amean,0.61991,0.13288
+"""
+
+
+def test_the_file_of_gdeval_is_read(run: Run) -> None:
+    Path("gdeval.csv").write_text(GDEVAL)
+    found = as_json(run("compare --result gdeval.csv --result b=gdeval.csv --format json --n-resamples 100"))
+    means = {row["metric"]: (row["mean"], row["n_queries"]) for row in found["rows"]}
+    assert means == {"ndcg_exp@20": (pytest.approx(0.619905), 2), "err@20": (pytest.approx(0.132875), 2)}
+    with pytest.warns(ltr.LtrWarning, match="The row 'amean' of the table is left out"):
+        result = ltr.Evaluation.from_per_query(pd.read_csv("gdeval.csv"))
+    assert (result.policy.convention, result.qid.tolist()) == ("gdeval", ["301", "302"])
+
+
+def test_interpolated_precision_of_version_10(run: Run, data: Path) -> None:
+    of_nist = data / "trec_eval"
+    line = f"compare --qrels {of_nist}/qrels.test --run {of_nist}/results.test --n-resamples 100 --format json"
+    rows = as_json(run(f"{line} --result {of_nist}/out.test.aq --convention trec_eval"))["rows"]
+    levels = [row for row in rows if row["metric"].startswith("iprec")]
+    assert [row["metric"].endswith("rounding=nearest)") for row in levels] == [True] * 12
+    assert [row["difference"] for row in levels] == [pytest.approx(0, abs=6e-5)] * 12
+    Path("nine").write_text("".join(f"iprec_at_recall_0.20 {i} 0.5\n11pt_avg {i} 0.4\nmap {i} 0.4\n" for i in "12"))
+    done = run("compare --result nine --result b=nine --format json --n-resamples 100")
+    assert "iprec_at_recall_0.20 is read with the rounding of trec_eval 9 and pytrec_eval" in done.err
+    assert "If version 10 wrote it, call it iprec(recall=0.2,rounding=nearest)" in done.err
+    names = [row["metric"] for row in as_json(done)["rows"]]
+    assert names == ["iprec(recall=0.2,rounding=truncated)", "iprec(rounding=truncated)", "map(denominator=relevant)"]
+
+
+def test_values_of_ranklib_ask_for_the_convention(run: Run) -> None:
+    Path("idv").write_text("NDCG@10   1   0.5\nNDCG@10   2   0.7\nNDCG@10   all   0.6\n")
+    assert "The column 'NDCG@10' leaves the gain open" in run("compare --result idv --result b=idv").err
+    line = "compare --result idv --result b=idv --convention ranklib --n-resamples 100 --format json"
+    assert [(row["metric"], row["mean"]) for row in as_json(run(line))["rows"]] == [("ndcg_exp@10", 0.6)]
 
 
 def test_measures_that_are_not_here_are_named(run: Run) -> None:
