@@ -354,6 +354,13 @@ def test_changes_are_sorted_and_complete(case: Case) -> None:
     losses = [change.difference[place[query]] for query in change.worsened.tolist()]
     assert gains == sorted(gains, reverse=True)
     assert losses == sorted(losses)
+    sentence, table = str(change).split("\n\n")
+    assert sentence.startswith(f"map of new against base: {row.wins} queries gain, {row.losses} lose")
+    assert f"{row.ties} stay" in sentence
+    lines = [line.split() for line in table.splitlines()[2:]]
+    expected = zip(change.worsened[:5].tolist(), losses[:5], strict=True)
+    assert lines == [[str(qid), f"{loss:+.4f}"] for qid, loss in expected]
+    assert change.to_dict()["worsened"] == change.worsened.tolist()
 
 
 # -- the queries that all models have ----------------------------------------------------------------

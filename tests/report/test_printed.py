@@ -95,6 +95,7 @@ def rounds() -> np.ndarray:
 RESULTS: dict[str, Callable[[], Any]] = {
     "Evaluation": lambda: evaluated(by=labels()["by"]),
     "Comparison": compared,
+    "Change": lambda: compared().changes("map"),
     "Leaderboard": lambda: compared().leaderboard,
     "Intervals": lambda: ltr.intervals(evaluated(query_weight=np.arange(1.0, 41)), n_resamples=200),
     "OpenedQuery": opened,
