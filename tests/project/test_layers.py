@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import functools
+import json
 import os
 import re
 import subprocess
@@ -44,6 +46,7 @@ def module_of(path: Path) -> str:
 MODULES = {module_of(path): path for path in FILES}
 
 
+@functools.cache
 def imports(path: Path) -> set[str]:
     """Return the modules of the package that a file imports, also within functions and for its types only."""
     found: set[str] = set()
@@ -84,9 +87,9 @@ def assert_no_cycle(below: dict[str, set[str]]) -> None:
         pytest.fail(" -> ".join(error.args[1]))
 
 
-def run(code: str) -> str:
+def run(code: str, *arguments: str) -> str:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE")}
-    command = [sys.executable, "-c", code]
+    command = [sys.executable, "-c", code, *arguments]
     return subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout
 
 
@@ -122,42 +125,60 @@ def test_the_root_lists_what_it_loads_later() -> None:
         _ = ltr.evaluat  # type: ignore[attr-defined]
 
 
+MISSING = [
+    ("pandas", "ltr_metrics.evaluate([1], [1], group=[1], metrics='mrr').to_pandas()", "report"),
+    ("polars", "ltr_metrics.evaluate([1], [1], group=[1], metrics='mrr').to_polars()", "polars"),
+    (
+        "lightgbm",
+        "ltr_metrics.io.models.predict(model(b'tree\\ntree_sizes=9\\nTree=0\\nx\\nend of trees\\n\\nend of parameters\\n'), None)",
+        "lightgbm",
+    ),
+    ("xgboost", "ltr_metrics.io.models.predict(model(b'{}'), None)", "xgboost"),
+    ("scipy", "ltr_metrics.compare({1: [1, 2], 2: [2, 1]}, [1, 0], group=[1, 1], metrics='err')", "report"),
+    ("pyarrow", "ltr_metrics.load_result('r.parquet')", "report"),
+    ("jinja2", "ltr_metrics.report.as_html(None)", "report"),
+    ("matplotlib", "ltr_metrics.report.figures_of(one())", "report"),
+    (
+        "tabulate",
+        "ltr_metrics.evaluation.tables.as_markdown(ltr_metrics.evaluation.tables.Table(['a'], [['b']], 'l'))",
+        "report",
+    ),
+    ("sklearn", "import ltr_metrics.sklearn", "sklearn"),
+]
+NEEDS_EXTRAS = """
+import json, pathlib, sys, tempfile
+import ltr_metrics, ltr_metrics.io, ltr_metrics.io.models, ltr_metrics.report
+
+def model(content):
+    path = pathlib.Path(tempfile.mkdtemp()) / 'model'
+    path.write_bytes(content)
+    return path
+
+def one():
+    queries = ltr_metrics.Queries([1, 0, 1, 0], group=[2, 2])
+    return ltr_metrics.report.summarize(queries, {'a': [1, 2, 3, 4]}, 'ndcg@5', complete=True)
+
+for missing, code in json.loads(sys.argv[1]):
+    before, sys.modules[missing] = sys.modules.get(missing), None
+    try:
+        exec(code)
+    except ImportError as error:
+        print(json.dumps([missing, type(error).__name__, str(error)]))
+    del sys.modules[missing]
+    sys.modules.update({} if before is None else {missing: before})
+"""
+
+
 @pytest.mark.integration
-@pytest.mark.parametrize(
-    ("missing", "code", "extra"),
-    [
-        ("pandas", "ltr_metrics.evaluate([1], [1], group=[1], metrics='mrr').to_pandas()", "report"),
-        ("polars", "ltr_metrics.evaluate([1], [1], group=[1], metrics='mrr').to_polars()", "polars"),
-        (
-            "lightgbm",
-            "ltr_metrics.io.models.predict(model(b'tree\\ntree_sizes=9\\nTree=0\\nx\\nend of trees\\n\\nend of parameters\\n'), None)",
-            "lightgbm",
-        ),
-        ("xgboost", "ltr_metrics.io.models.predict(model(b'{}'), None)", "xgboost"),
-        ("scipy", "ltr_metrics.compare({1: [1, 2], 2: [2, 1]}, [1, 0], group=[1, 1], metrics='err')", "report"),
-        ("pyarrow", "ltr_metrics.load_result('r.parquet')", "report"),
-        ("jinja2", "ltr_metrics.report.as_html(None)", "report"),
-        ("matplotlib", "ltr_metrics.report.figures_of(one())", "report"),
-        (
-            "tabulate",
-            "ltr_metrics.evaluation.tables.as_markdown(ltr_metrics.evaluation.tables.Table(['a'], [['b']], 'l'))",
-            "report",
-        ),
-        ("sklearn", "import ltr_metrics.sklearn", "sklearn"),
-    ],
-)
-def test_a_missing_extra_gives_the_pip_line(missing: str, code: str, extra: str) -> None:
-    program = f"import pathlib, sys, tempfile; sys.modules[{missing!r}] = None\n"
-    program += "import ltr_metrics, ltr_metrics.io, ltr_metrics.io.models, ltr_metrics.report\n"
-    program += "def model(content):\n"
-    program += "    path = pathlib.Path(tempfile.mkdtemp()) / 'model'\n    path.write_bytes(content)\n    return path\n"
-    program += "def one():\n    queries = ltr_metrics.Queries([1, 0, 1, 0], group=[2, 2])\n"
-    program += "    return ltr_metrics.report.summarize(queries, {'a': [1, 2, 3, 4]}, 'ndcg@5', complete=True)\n"
-    program += f"try:\n    {code}\nexcept ImportError as error:\n    print(type(error).__name__, error)"
-    shown = run(program)
-    assert shown.startswith("MissingExtraError")
-    assert f"{missing if missing != 'sklearn' else 'scikit-learn'} is needed" in shown
-    assert re.search(rf"pip install .*\[{extra}\]", shown)
+def test_a_missing_extra_gives_the_pip_line() -> None:
+    """All in one process, which hides one library after the other."""
+    shown = run(NEEDS_EXTRAS, json.dumps([(missing, code) for missing, code, _ in MISSING]))
+    found = {missing: (kind, message) for missing, kind, message in map(json.loads, shown.splitlines())}
+    for missing, _, extra in MISSING:
+        kind, message = found[missing]
+        assert kind == "MissingExtraError"
+        assert f"{missing if missing != 'sklearn' else 'scikit-learn'} is needed" in message
+        assert re.search(rf"pip install .*\[{extra}\]", message)
 
 
 def test_the_command_without_its_extra_exits_with_2() -> None:
