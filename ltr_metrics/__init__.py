@@ -33,6 +33,7 @@ if typing.TYPE_CHECKING:
     from ltr_metrics import report as report
     from ltr_metrics import sklearn as sklearn
     from ltr_metrics import xgboost as xgboost
+    from ltr_metrics._hosts.fitted_model import learning_curve
     from ltr_metrics.analysis.audit import audit, tie_audit
     from ltr_metrics.analysis.churn import churn
     from ltr_metrics.analysis.comparison import Comparison, compare
@@ -42,11 +43,10 @@ if typing.TYPE_CHECKING:
     from ltr_metrics.analysis.intervals import intervals
     from ltr_metrics.evaluation.batches import evaluate_batches
     from ltr_metrics.evaluation.concat import concat
-    from ltr_metrics.evaluation.load import load_result
     from ltr_metrics.evaluation.versions import show_versions
     from ltr_metrics.io.datasets import make_ranking, train_test_split
+    from ltr_metrics.io.load import load_result
     from ltr_metrics.io.trec import from_qrels
-    from ltr_metrics.logs.fitted_model import learning_curve
     from ltr_metrics.logs.search_log import SearchLog
     from ltr_metrics.logs.training_log import PerQueryLog
 
@@ -107,8 +107,8 @@ _HOME = {
     "gate": "analysis.gate",
     "identify_convention": "analysis.identify",
     "intervals": "analysis.intervals",
-    "learning_curve": "logs.fitted_model",
-    "load_result": "evaluation.load",
+    "learning_curve": "_hosts.fitted_model",
+    "load_result": "io.load",
     "make_ranking": "io.datasets",
     "show_versions": "evaluation.versions",
     "tie_audit": "analysis.audit",

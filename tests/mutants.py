@@ -64,7 +64,7 @@ MUTANTS = [  # tests, file, code, and the fault in its place
     ("evaluation/test_threads.py", "_ranks/lanes.hpp", "        w = value == value ? w : Doubles<8>{};\n", ""),
     ("evaluation/test_threads.py", "evaluation/means.py", "math.fsum(of[:, :2].ravel())", "math.fsum(of[:, 0])"),
     ("evaluation", "evaluation/means.py", "math.sqrt(n / (n - 1) *", "math.sqrt("),
-    ("metrics/test_own_direction.py", "evaluation/saved.py", 'frozenset(header["lower_is_better"])', "frozenset()"),
+    ("metrics/test_own_direction.py", "io/saved.py", 'frozenset(header["lower_is_better"])', "frozenset()"),
     ("evaluation/test_skill.py", "evaluation/best_order.py", "falls.all() and (by_rank >= 0).all()", "falls.all()"),
     ("evaluation/test_skill.py", "evaluation/best_order.py", "(by_rank == np.arange(1.0, len(by_rank) + 1)).all()", "True"),
     ("evaluation/test_skill.py", "evaluation/skill.py", "(gain - skill * span) / length", "gain / length - skill"),

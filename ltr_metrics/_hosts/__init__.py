@@ -23,6 +23,6 @@ In each call an adapter does the following.
    A log keeps the queries of one process, so ``log=`` is an error there.
 6. It returns the means in the form of the host, with their `Plan.directions`.
 
-`known_hosts` has what messages need to know about each host without importing it. `io/hosts.py` is the
-register of hosts.
+`known_hosts` is the register of hosts, and has what messages need to know about each of them without
+importing it. `fitted_model` evaluates a model after each of its rounds.
 """

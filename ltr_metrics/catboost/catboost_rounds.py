@@ -11,10 +11,10 @@ from typing import Any
 import catboost
 import numpy as np
 
+from ltr_metrics._hosts.fitted_model import Fitted, naming_host, require_table
 from ltr_metrics._rows.checks import AnyArray, FloatArray
 from ltr_metrics.catboost.catboost_validation import as_target, sizes_of_pool
 from ltr_metrics.errors import LtrValueError
-from ltr_metrics.logs.fitted_model import Fitted, naming_host, require_table
 
 
 def rounds_of(model: Any, X: Any) -> Fitted:

@@ -16,10 +16,10 @@ from ltr_metrics.cli import options
 from ltr_metrics.cli.data import evaluate_sorted, read_source, requested_metrics, segments_by_count
 from ltr_metrics.cli.output import Output, gate_status, in_json
 from ltr_metrics.errors import LtrKeyError, LtrValueError, did_you_mean, naming
-from ltr_metrics.evaluation.load import load_result
 from ltr_metrics.evaluation.result import Evaluation
-from ltr_metrics.evaluation.saved import is_table_of_another_tool
-from ltr_metrics.evaluation.values_file import read_values
+from ltr_metrics.io.load import load_result
+from ltr_metrics.io.saved import is_table_of_another_tool
+from ltr_metrics.io.values_file import read_values
 from ltr_metrics.metrics.names import is_metric_name, metric
 from ltr_metrics.metrics.requests import resolve
 from ltr_metrics.report.csv import in_csv

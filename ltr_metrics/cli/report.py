@@ -10,13 +10,13 @@ from typing import Any
 import click
 from tqdm import tqdm
 
+from ltr_metrics._hosts.fitted_model import evaluate_rounds, read_model
 from ltr_metrics.cli import options
 from ltr_metrics.cli.compare import check_rules
 from ltr_metrics.cli.data import read_source, requested_metrics
 from ltr_metrics.cli.output import Output, gate_status
 from ltr_metrics.errors import LtrValueError, naming
 from ltr_metrics.evaluation.evaluate import Queries
-from ltr_metrics.logs.fitted_model import evaluate_rounds, read_model
 from ltr_metrics.logs.training_log import PerQueryLog
 from ltr_metrics.metrics.requests import Request, resolve
 from ltr_metrics.report import as_html, as_json, as_per_query_csv, summarize

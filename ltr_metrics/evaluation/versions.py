@@ -1,4 +1,4 @@
-"""What a report of a fault should say about an installation."""
+"""What values may depend on, and what a report of a fault should say about an installation."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import platform
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 
+import numpy as np
+
 from ltr_metrics._ranks import gate
 from ltr_metrics._ranks.library import level_of
-from ltr_metrics.evaluation.saved import versions
+from ltr_metrics._version import __version__
 
 OPTIONAL = (  # by the names that pip knows
     *("lightgbm", "xgboost", "xgboost-cpu", "catboost", "scikit-learn", "mlflow", "dask", "pyspark"),
@@ -39,3 +41,8 @@ def show_versions() -> None:
         with suppress(PackageNotFoundError):
             lines[name] = version(name)
     print("\n".join(f"{name:<14} {text}" for name, text in lines.items()))  # noqa: T201
+
+
+def versions() -> dict[str, str]:
+    """Return the versions that the values may depend on."""
+    return {"ltr_metrics": __version__, "numpy": np.__version__, "python": platform.python_version()}

@@ -14,10 +14,10 @@ from typing import Any
 import lightgbm
 import numpy as np
 
+from ltr_metrics._hosts.fitted_model import Fitted, naming_host, refuse_dart, refuse_several_scores, require_table
 from ltr_metrics._hosts.host_data import require_features
 from ltr_metrics._rows.checks import AnyArray, FloatArray, has_named_columns, named_columns
 from ltr_metrics.errors import LtrValueError
-from ltr_metrics.logs.fitted_model import Fitted, naming_host, refuse_dart, refuse_several_scores, require_table
 
 CELLS = 1 << 22  # rows x trees in one call; LightGBM takes 12 bytes for each
 MIN_TREES = 8  # in one call, if there are many rows

@@ -12,6 +12,7 @@ import itertools
 import json
 import os
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import uuid4
@@ -22,9 +23,7 @@ from ltr_metrics._rows.json_values import DataFrame, order_of_id
 from ltr_metrics._rows.words import PartOfSearch
 from ltr_metrics.errors import LtrKeyError, LtrValueError
 from ltr_metrics.evaluation.concat import concat
-from ltr_metrics.evaluation.load import load
 from ltr_metrics.evaluation.result import Evaluation
-from ltr_metrics.evaluation.saved import write
 
 LONGEST_VALUE = 60  # characters of a parameter in the name of a candidate
 ONE_SEARCH = "Give each search a folder of its own, and score other data with another scorer. to_pandas has all scores."
@@ -88,11 +87,11 @@ class SearchLog:
         """Write one score; the scorer calls this."""
         self.folder.mkdir(parents=True, exist_ok=True)
         about = {"parameters": json.loads(json.dumps(dict(parameters), default=_plain)), "part": part}
-        write(self.folder / f"{uuid4().hex}.parquet", vars(result), about)
+        import_module("ltr_metrics.io.saved").write(self.folder / f"{uuid4().hex}.parquet", vars(result), about)
 
     def _scores(self) -> list[Score]:
         """Return all scores, sorted by parameters, part and smallest query id."""
-        scores = []
+        scores, load = [], import_module("ltr_metrics.io.load").load
         for path in self.folder.glob("*.parquet"):
             result, about = load(path)
             if not isinstance(about, dict) or about.keys() != {"parameters", "part"}:

@@ -26,7 +26,7 @@ from ltr_metrics.analysis.opened_query import ranked_rows
 from ltr_metrics.errors import LtrTypeError, LtrValueError, naming
 from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.evaluation.result import Evaluation
-from ltr_metrics.evaluation.saved import versions
+from ltr_metrics.evaluation.versions import versions
 from ltr_metrics.logs.learning import LearningCurve
 from ltr_metrics.metrics.base import RankMetric
 from ltr_metrics.metrics.conventions import Convention

@@ -9,9 +9,9 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from ltr_metrics._hosts.host_metrics import HostMetrics
+from ltr_metrics._hosts.known_hosts import host_of, module_of
 from ltr_metrics._rows.checks import AnyArray, BoolArray, require_count, require_fraction, require_min_delta
 from ltr_metrics.errors import LtrTypeError, LtrValueError, naming
-from ltr_metrics.io.hosts import host_of, module_of
 from ltr_metrics.sklearn.steps import Steps
 from ltr_metrics.sklearn.training import Training
 

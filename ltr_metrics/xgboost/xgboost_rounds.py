@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import xgboost
 
+from ltr_metrics._hosts.fitted_model import Fitted, naming_host, refuse_dart, require_table
 from ltr_metrics._hosts.host_data import require_features
 from ltr_metrics._rows.checks import AnyArray, FloatArray
 from ltr_metrics.errors import LtrTypeError, LtrValueError
-from ltr_metrics.logs.fitted_model import Fitted, naming_host, refuse_dart, require_table
 
 
 def rounds_of(model: Any, X: Any) -> Fitted:

@@ -29,9 +29,9 @@ import pytest
 from pyarrow import feather
 
 import ltr_metrics as ltr
-from ltr_metrics.evaluation.values_file import read_values
 from ltr_metrics.interleaving import read_impressions
 from ltr_metrics.io import letor_batches, read_letor, read_scores, read_table, read_trec, table_batches
+from ltr_metrics.io.values_file import read_values
 
 ALLOWED = (ltr.LtrError, OSError)
 COMPRESS: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""Imports go down only, and importing the package loads NumPy and the standard library alone."""
+"""Imports go down only, the plugin needs none of the rest, and importing the package loads NumPy only."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -18,20 +18,35 @@ import pytest
 import ltr_metrics as ltr
 
 PACKAGE = Path(ltr.__file__).parent
-LAYERS = (
+PLUGIN = (  # what somebody must know for metrics, hosts and scorers
     ("errors", "_version"),
     ("_rows",),
-    ("_ranks", "io"),
+    ("_ranks",),
     ("metrics",),
     ("evaluation",),
-    ("logs", "analysis"),
-    ("_hosts", "online"),
-    ("interleaving", "counterfactual"),
+    ("logs",),
+    ("_hosts",),
     ("lightgbm", "xgboost", "catboost", "sklearn"),
+)
+REST = (
+    ("io", "analysis"),
+    ("online",),
+    ("interleaving", "counterfactual"),
     ("report",),
     ("cli", "__main__"),
 )
-LAYER = {room: layer for layer, rooms in enumerate(LAYERS) for room in rooms}
+LAYER = {room: layer for layer, rooms in enumerate(PLUGIN + REST) for room in rooms}
+ROOMS_OF_REST = {room for rooms in REST for room in rooms}
+LOADED_BY_NAME = {  # function: the module that it loads when it is called; nothing else loads modules by name
+    "evaluation.result.Evaluation.plot": "'ltr_metrics.report'",
+    "evaluation.result.Evaluation.save": "'ltr_metrics.io.saved'",
+    "logs.search_log.SearchLog.record": "'ltr_metrics.io.saved'",
+    "logs.search_log.SearchLog._scores": "'ltr_metrics.io.load'",
+    "_hosts.fitted_model._load_model": "'ltr_metrics.io.models'",
+    "_hosts.known_hosts.module_of": "f'ltr_metrics.{host}.{host}_{part}'",
+    "analysis.comparison.Comparison.plot": "'ltr_metrics.report'",
+    "errors.import_extra": "module",  # of other packages, if not one of the above
+}
 FILES = [path for path in sorted(PACKAGE.rglob("*.py")) if path != PACKAGE / "__init__.py"]
 
 
@@ -47,40 +62,113 @@ MODULES = {module_of(path): path for path in FILES}
 
 
 @functools.cache
-def imports(path: Path) -> set[str]:
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def imports(tree: ast.Module) -> set[str]:
     """Return the modules of the package that a file imports, also within functions and for its types only."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree):
         modules = [a.name for a in node.names] if isinstance(node, ast.Import) else []
         if isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path.name} has a relative import, which this test does not follow"
+            assert node.level == 0, "a relative import, which this test does not follow"
             below = [f"{node.module}.{a.name}" for a in node.names]
             modules = [name if name in MODULES else node.module or "" for name in below]
         for module in modules:
-            assert module != "ltr_metrics", f"{path.name} imports from the root, which is above all rooms"
+            assert module != "ltr_metrics", "an import from the root, which is above all rooms"
             if module.startswith("ltr_metrics."):
                 found.add(module)
     return found
 
 
+def loaded_by_name(tree: ast.AST, scope: str) -> Iterator[tuple[str, str]]:
+    """Yield the function and the argument of each import by a function, and where such a function is not called."""
+    for node in ast.iter_child_nodes(tree):
+        inner = f"{scope}.{node.name}" if isinstance(node, (ast.FunctionDef, ast.ClassDef)) else scope
+        if isinstance(node, ast.Call) and is_importer(node.func):
+            name = node.args[0]
+            is_other_package = isinstance(name, ast.Constant) and not str(name.value).startswith(("ltr_metrics", "."))
+            if not is_other_package:
+                yield inner, ast.unparse(name)
+            yield from (one for child in [*node.args, *node.keywords] for one in loaded_by_name(child, inner))
+            continue
+        if is_importer(node) or (isinstance(node, ast.alias) and node.asname and node.name in IMPORTERS):
+            yield inner, ast.unparse(node)  # under another name
+        yield from loaded_by_name(node, inner)
+
+
+ROOM = re.compile(r"ltr_metrics[./](\w+)")
+IMPORTERS = ("import_module", "__import__", "import_extra", "importlib")
+
+
+def is_importer(node: ast.AST) -> bool:
+    return isinstance(node, (ast.Name, ast.Attribute)) and ast.unparse(node).rpartition(".")[2] in IMPORTERS
+
+
+def names_of_rest(tree: ast.Module) -> set[str]:
+    """Return the rooms of the rest that strings of a file name, other than docstrings."""
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
+    docstrings = {
+        id(node.body[0].value) for node in ast.walk(tree) if isinstance(node, documented) and ast.get_docstring(node)
+    }
+    strings = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in docstrings]
+    return {room for text in strings for room in ROOM.findall(str(text))} & ROOMS_OF_REST
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
 def test_imports_go_down(path: Path) -> None:
+    """So the plugin needs none of the rest, and whoever works on it never has to open the rest."""
     room = room_of(module_of(path))
     assert room in LAYER, f"{room} stands in no layer: give it one here and in docs/design.md"
-    for other in imports(path):
+    for other in imports(tree_of(path)):
         if room_of(other) != room:
             assert LAYER[room_of(other)] <= LAYER[room], f"{path.name} imports {other}, which is not below it"
+
+
+def test_few_functions_load_modules_by_name() -> None:
+    found = {(scope, name) for module, path in MODULES.items() for scope, name in loaded_by_name(tree_of(path), module)}
+    assert {(scope.removeprefix("ltr_metrics."), name) for scope, name in found} == set(LOADED_BY_NAME.items())
+
+
+def test_the_plugin_names_nothing_of_the_rest_elsewhere() -> None:
+    for module, path in MODULES.items():
+        if room_of(module) not in ROOMS_OF_REST:
+            own = [name for scope, name in LOADED_BY_NAME.items() if f"ltr_metrics.{scope}".startswith(f"{module}.")]
+            assert names_of_rest(tree_of(path)) <= {room for name in own for room in ROOM.findall(name)}, path
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "from ltr_metrics.report import summarize",
+        "def f():\n    import ltr_metrics.analysis.gate",
+        "if TYPE_CHECKING:\n    from ltr_metrics.online.interleaving import clicks",
+        "from ltr_metrics import report",
+        "from ..report import summarize",
+        "def f():\n    return importlib.import_module('ltr_metrics.report')",
+        "def f(room='report'):\n    return import_module(f'{__package__}.{room}')",
+        "__import__('ltr_metrics.cli.compare')",
+        "from importlib import import_module as load\nload('.report', __package__)",
+        "load = __builtins__['__import__']\nload(ROOM)\nROOM = 'ltr_metrics.analysis'",
+        "exec('import ltr_metrics.report as report')",
+        "sys.modules['ltr_metrics.report'].summarize",
+    ],
+)
+def test_the_wall_sees_an_import_in_any_form(code: str) -> None:
+    tree = ast.parse(code)
+    try:
+        reached = {room_of(module) for module in imports(tree)} & ROOMS_OF_REST
+    except AssertionError:
+        return
+    assert reached or names_of_rest(tree) or set(loaded_by_name(tree, "metrics.dcg"))
 
 
 @pytest.mark.parametrize("unit", [room_of, str], ids=["rooms", "modules"])
 def test_nothing_imports_in_a_circle(unit: Callable[[str], str]) -> None:
     below: dict[str, set[str]] = {unit(module): set() for module in MODULES}
     for module, path in MODULES.items():
-        below[unit(module)] |= {unit(other) for other in imports(path)} - {unit(module)}
-    assert_no_cycle(below)
-
-
-def assert_no_cycle(below: dict[str, set[str]]) -> None:
+        below[unit(module)] |= {unit(other) for other in imports(tree_of(path))} - {unit(module)}
     try:
         TopologicalSorter(below).prepare()
     except CycleError as error:
@@ -195,23 +283,3 @@ def test_help_lists_the_package_where_an_extra_is_missing() -> None:
     shown = run(code)
     assert shown.startswith("False True\n")
     assert re.search(r"pip install .*\[sklearn\]", shown)
-
-
-def test_the_plugin_needs_none_of_the_rest() -> None:
-    """Whoever works on metrics, hosts and scorers never has to open these rooms."""
-    rest = {"analysis", "report", "cli", "online", "interleaving", "counterfactual"}
-    plugin = {
-        "_rows",
-        "_ranks",
-        "metrics",
-        "evaluation",
-        "logs",
-        "_hosts",
-        "lightgbm",
-        "xgboost",
-        "catboost",
-        "sklearn",
-    }
-    for module, path in MODULES.items():
-        if room_of(module) in plugin:
-            assert not {room_of(other) for other in imports(path)} & rest, path

@@ -6,8 +6,8 @@ import os
 from typing import Any
 
 from ltr_metrics.errors import LtrValueError
-from ltr_metrics.evaluation import saved
 from ltr_metrics.evaluation.result import Evaluation
+from ltr_metrics.io import saved
 
 
 def load_result(path: str | os.PathLike[str]) -> Evaluation:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict
@@ -23,11 +22,11 @@ from ltr_metrics._rows.id_columns import codes_by_first_appearance
 from ltr_metrics._rows.ids import id_texts
 from ltr_metrics._rows.json_values import json_id
 from ltr_metrics._rows.per_query import Labels
-from ltr_metrics._version import __version__
 from ltr_metrics.errors import LtrValueError, import_extra
 from ltr_metrics.evaluation.by_metric import ByMetric
 from ltr_metrics.evaluation.fingerprint import Fingerprint
 from ltr_metrics.evaluation.skill import CHANCE, IDEAL, SkillScale
+from ltr_metrics.evaluation.versions import versions
 from ltr_metrics.io import write_whole
 from ltr_metrics.io.files import DAMAGE, content_of, naming
 from ltr_metrics.io.tables import table_kind
@@ -159,8 +158,3 @@ def fields_from(column: Mapping[str, AnyArray], header: dict[str, Any]) -> dict[
 def _labels_of(clusters: AnyArray) -> Labels:
     labels, code = codes_by_first_appearance(clusters, "cluster")
     return labels.tolist(), code
-
-
-def versions() -> dict[str, str]:
-    """Return the versions that the values may depend on."""
-    return {"ltr_metrics": __version__, "numpy": np.__version__, "python": platform.python_version()}

@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
+from ltr_metrics._hosts.known_hosts import host_of, module_of
 from ltr_metrics._rows.checks import (
     AnyArray,
     FloatArray,
@@ -24,8 +26,6 @@ from ltr_metrics._rows.words import ConventionName, NoRelevant, TiePolicy, Unjud
 from ltr_metrics.errors import LtrTypeError, LtrValueError, import_extra
 from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.evaluation.means import refuse_undefined_means
-from ltr_metrics.io.hosts import host_of, module_of
-from ltr_metrics.io.models import Model, load_model
 from ltr_metrics.logs.training_log import PerQueryLog, Round, require_data_name
 from ltr_metrics.metrics.conventions import Convention
 from ltr_metrics.metrics.requests import Metrics, Request, resolve
@@ -220,9 +220,9 @@ class Fitted:
 def read_model(model: Any, X: Any, *, needs_queries: bool) -> Fitted:
     """Return a model's rounds on the rows of X, and what X holds of them, such as queries."""
     if isinstance(model, (str, os.PathLike)):
-        model = load_model(model)
+        model = _load_model(model)
     carried: dict[str, Any] = {}
-    if isinstance(model, Model):
+    if hasattr(model, "booster") and hasattr(model, "matrix"):  # which was read from a file
         model, X = model.booster, model.matrix(X)
     else:
         model, X, carried = _unwrap(model, X, needs_queries=needs_queries)
@@ -265,6 +265,11 @@ def _with_carried(given: dict[str, Any], y: Any, fitted: Fitted) -> dict[str, An
             )
         carried = {name: value for name, value in carried.items() if name not in ("qid", "group")}
     return {name: value for name, value in given.items() if value is not None} | carried
+
+
+def _load_model(path: str | os.PathLike[str]) -> Any:
+    """Read a model file, which only this function needs."""
+    return import_module("ltr_metrics.io.models").load_model(path)
 
 
 def _unwrap(model: Any, X: Any, *, needs_queries: bool) -> tuple[Any, Any, dict[str, Any]]:
