@@ -8,12 +8,14 @@ import multiprocessing
 import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from itertools import product
 from typing import Any
 
 import joblib
 import numpy as np
 import pytest
 from exact import ORDER_METRICS
+from profiles import every_third
 from table import TABLE, Entry
 
 import ltr_metrics as ltr
@@ -73,8 +75,7 @@ def rows(entry: Entry, rounded: bool) -> tuple[dict[str, object], np.ndarray]:
 
 
 @pytest.mark.usefixtures("eager")
-@pytest.mark.parametrize("rounded", [True, False], ids=["ties", "distinct"])
-@pytest.mark.parametrize("entry", TABLE, ids=str)
+@pytest.mark.parametrize(("entry", "rounded"), every_third(product(TABLE, [True, False])))
 def test_values_are_the_same_to_the_last_bit(
     entry: Entry, rounded: bool, libraries: list[ctypes.CDLL], monkeypatch: pytest.MonkeyPatch
 ) -> None:

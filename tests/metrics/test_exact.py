@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from itertools import product
 
 import numpy as np
 import pytest
 from exact import ORDER_METRICS
 from hypothesis import given
-from profiles import examples
+from profiles import every_third, examples
 from strategies import Data, data
 from table import TABLE, Entry
 
@@ -119,8 +120,7 @@ def test_the_closed_form_of_a_tie_is_the_mean_over_its_orders(entry: Entry, d: D
         assert closed.is_nan() or abs(closed - mean) < Decimal("1e-25"), k
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("entry", [*TABLE, *HARD], ids=str)
+@pytest.mark.parametrize(("entry", "shape"), every_third(product([*TABLE, *HARD], SHAPES)))
 def test_no_digit_is_lost(entry: Entry, shape: str) -> None:
     for n in (1, 2, 9, 40, 1_000):  # the last has no other query beside it, see lanes.hpp
         if entry.name == "iprec" and n > 40 and shape != "distinct":
@@ -130,8 +130,7 @@ def test_no_digit_is_lost(entry: Entry, shape: str) -> None:
         refuse_lost_digits(entry, shape, n, cutoffs[-1:], ("stable", "worst", "best")[n % 3])
 
 
-@pytest.mark.parametrize("shape", ["tied", "few", "one"])
-@pytest.mark.parametrize("entry", IN_LARGE_TIES, ids=str)
+@pytest.mark.parametrize(("shape", "entry"), every_third(product(["tied", "few", "one"], IN_LARGE_TIES)))
 def test_no_digit_is_lost_in_a_tie_of_ten_thousand(entry: Entry, shape: str) -> None:
     refuse_lost_digits(entry, shape, 10_000, [1, 10, 40, 8_000], "mean")
 
