@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from decimal import Decimal
+from fractions import Fraction
 from itertools import chain
 from numbers import Real
 from typing import Any, TypeVar, cast
@@ -25,7 +26,11 @@ AnyArray = npt.NDArray[Any]
 
 OF_COLUMNS = " Pass one column of it, or .ravel() if it has only one."
 OF_LISTS = " If each entry is a query, concatenate them, and pass their lengths as group."
+PASS_RANKS = "Pass their ranks instead."
 LARGEST_EXACT_INTEGER = 2**53  # beyond it float64 merges neighbouring integers
+_MARK_DIGITS = bytes.maketrans(b"123456789.E", b"0000000000e")
+_MANY_DIGITS = b"0" * 16  # float64 keeps 15 in any case
+_EXTREME_EXPONENT = re.compile(rb"e[+-]?0{3}")
 
 
 def as_vector(values: Any, name: str, n_rows: int | None = None) -> AnyArray:
@@ -74,7 +79,69 @@ def as_numbers(values: Any, name: str, n_rows: int | None = None) -> npt.NDArray
         raise LtrTypeError(f"{name} must be numbers, got dtype {array.dtype}.")
     if array.dtype.kind in "iuO":
         _refuse_inexact(array, name)
-    return array.astype(np.float64)
+    numbers = array.astype(np.float64)
+    is_exact = array.dtype.itemsize <= numbers.itemsize and array.dtype != object
+    if not is_exact and (array.dtype != object or any(isinstance(one, (Decimal, Fraction)) for one in array.tolist())):
+        refuse_merged(name, numbers, array.__getitem__)
+    return numbers
+
+
+def refuse_merged(
+    owner: str, numbers: AnyArray, exact: Callable[[int], Any], query: Any = None, first_row: int = 0
+) -> None:
+    """Refuse different numbers of one query that float64 cannot keep apart, so that they would be tied.
+
+    ``exact`` returns the number of a row in another type, or as text (bytes), or None where float64 surely is exact.
+    Texts that both are what a program prints of the same float, such as 0.1 and 0.10000000000000001, are one number.
+    Without ``query``, a code per row, all rows are of one query.
+    """
+    ascending = np.sort(numbers)
+    if not (ascending[1:] == ascending[:-1]).any():
+        return
+    order = np.argsort(numbers) if query is None else np.lexsort((numbers, query))
+    is_tied = numbers[order][1:] == numbers[order][:-1]
+    if query is not None:
+        is_tied &= np.diff(query[order]) == 0
+    for at in np.flatnonzero(is_tied).tolist():
+        rows = sorted(order[at : at + 2].tolist())
+        values = list(map(exact, rows))
+        if are_merged(numbers[rows[0]], *values):
+            rule = cannot_keep_apart(*values)
+            raise LtrValueError(f"{owner} {rule} (rows {first_row + rows[0]} and {first_row + rows[1]}). {PASS_RANKS}")
+
+
+def cannot_keep_apart(one: Any, other: Any) -> str:
+    """Return the rule that two values break which are one float."""
+    one, other = (value.decode() if isinstance(value, bytes) else value for value in (one, other))
+    return f"must not have numbers that float64 cannot keep apart, which would be tied: got {one!s} and {other!s}"
+
+
+def are_merged(number: float, *values: Any) -> bool:
+    """Whether two values of one float are different numbers, and not only different spellings of the float."""
+    if values[0] == values[1]:
+        return False
+    if not all(isinstance(value, (bytes, Decimal, float, type(None))) for value in values):
+        return True
+    try:
+        one, other = (exact_number(repr(float(number)) if value is None else value) for value in values)
+    except ArithmeticError:  # an exponent beyond all limits
+        return True
+    return one != other
+
+
+def exact_number(value: bytes | str | float | Decimal) -> float | Decimal:
+    """Return a float, or a decimal if the float is printed with other digits than the value has."""
+    number = float(value)
+    if isinstance(value, float) or repr(number) == value:
+        return number
+    exact = Decimal(value.decode() if isinstance(value, bytes) else value)
+    return number if Decimal(f"{number:.{len(exact.as_tuple().digits) - 1}e}") == exact else exact
+
+
+def may_merge(text: bytes) -> bool:
+    """Whether numbers in a text have more digits than float64 keeps in any case, or an exponent at its limits."""
+    marked = text.translate(_MARK_DIGITS)
+    return _MANY_DIGITS in marked or (b"e" in marked and _EXTREME_EXPONENT.search(marked) is not None)
 
 
 def as_ids(values: Any, name: str, n_rows: int | None = None) -> AnyArray:
