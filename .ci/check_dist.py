@@ -34,7 +34,7 @@ COMPILED = {
 }  # the source stays in the sdist, and each wheel has its own libraries
 LICENSES = {"LICENSE", "LICENSE.mingw-w64", "LICENSE.zig"}
 METADATA = {"METADATA", "RECORD", "WHEEL", "entry_points.txt"} | {f"licenses/{name}" for name in LICENSES}
-IN_SDIST = {"PKG-INFO", "README.md", "pyproject.toml", "conftest.py", "tests/conftest.py", "docs/design.md"} | LICENSES
+IN_SDIST = {"PKG-INFO", "README.md", "pyproject.toml", "tests/conftest.py", "docs/design.md"} | LICENSES
 IN_SDIST |= {"hatch_build.py", "ltr_metrics/_ranks/core.cpp", "ltr_metrics/_ranks/sums.hpp"}
 
 FUNCTIONS = {

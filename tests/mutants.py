@@ -125,7 +125,12 @@ MUTANTS = [  # tests, file, code, and the fault in its place
     ("cli/test_cli.py", "cli/output.py", "return 0 if gate.passed else GATE_FAILED", "return 0"),
     ("evaluation/test_options.py", "evaluation/result.py", "_labels_in_use(labels, code[positions])", "(labels, code)"),
     ("cli/test_cli_outputs.py", "cli/output.py", "target.samefile(one)", "target == one"),
-    ("engines/test_dask.py", "dask.py", "In partition {number}", "In partition"),
+    ("engines/test_dask.py", "evaluation/parts.py", "In partition {partition} after", "After"),
+    ("engines/test_dask.py", "dask.py", ".shuffle(qid).to_delayed()", ".to_delayed()"),
+    ("engines/test_dask.py", "evaluation/parts.py", 'request.policy.ties == "stable"', 'request.policy.ties == "best"'),
+    ("engines/test_dask.py", "evaluation/parts.py", 'in ("worst", "best") and request', 'in () and request'),
+    ("engines/test_dask.py", "evaluation/parts.py", "np.argsort(appearing)[code]", "code"),
+    ("engines/test_mlflow.py", "mlflow.py", "if name not in named]", "]"),
 ]
 # fmt: on
 

@@ -23,7 +23,9 @@ from ltr_metrics.evaluation.parts import check_labels
 from ltr_metrics.logs.training_log import PerQueryLog
 from ltr_metrics.metrics.requests import Request
 
-HOW_TO_KEEP_QUERIES_WHOLE = "Move the rows of each query to one partition before the training, with frame.shuffle(qid)."
+HOW_TO_KEEP_QUERIES_WHOLE = (
+    "Move the rows of each query to one partition before the training: whole_queries(frame, qid) does it for Dask."
+)
 
 
 class Workers(Protocol):

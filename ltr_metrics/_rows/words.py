@@ -16,6 +16,7 @@ ConventionName = Literal[
     # further names of some of them
     "pytrec_eval", "ir_measures", "pyterrier", "keras_rs", "pyvespa", "ml_metrics", "opensearch",
 ]  # fmt: skip
+TiesAfterShuffle = Literal["mean", "worst", "best", "docid"]  # which leaves the rows of a query in no order
 HostOfGain = Literal["lightgbm", "xgboost"]
 Topics = Literal["both", "qrels"]
 RankBy = Literal["score", "rank"]

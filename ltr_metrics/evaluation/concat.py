@@ -182,7 +182,7 @@ def _concat_ids(ids: Sequence[AnyArray]) -> AnyArray:
         raise LtrValueError(
             f"Query {str(keys[repeated[0]])!r} is in two parts, {first} and {second}. All rows of a query must be in "
             "one part, because each part ranks only its own rows. Bring the rows of each query together: sort them by "
-            "query before you cut them into parts, or shuffle them by query, as ltr_metrics.dask.whole_queries does. "
+            "query before you cut them into parts, or shuffle them by query, as whole_queries does for Dask. "
             "If these are two queries, give them two ids, and pass qid instead of group, which counts from 0 in each "
             "part."
         )

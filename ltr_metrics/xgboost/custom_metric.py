@@ -63,7 +63,7 @@ def custom_metric(
     - The rows of a query must be on one worker. ``DaskDMatrix(qid=...)`` moves no rows, so a query
       that spans two partitions may end up on two workers. ``DaskQuantileDMatrix`` takes it for two
       queries even on one worker. In ``xgboost.dask.train`` such data are an error in the first
-      round; under other launchers nothing can detect it. ``frame.shuffle(qid)`` (frame,
+      round; under other launchers nothing can detect it. ``ltr_metrics.dask.whole_queries(frame,
       qid)`` moves each query to one partition. ``DaskXGBRanker(allow_group_split=False)``, its
       default, does so itself, with a partition for each query.
     - Unless ``qid`` ascends over all partitions of a worker, XGBoost sorts the worker's rows by it

@@ -127,7 +127,7 @@ def test_what_no_worker_can_find_alone() -> None:
     refused(on_workers(*halves, own=METRICS[::-1]), "the same metrics in the same order")
     refused(on_workers(*halves, log=ltr.PerQueryLog()), "Worker 0 (of 0 to 1)", "log= keeps what one process evaluates")
     cut = slice(0, 15), slice(15, None)
-    refused(on_workers(*map(part, cut)), f"query {QID[15]} are split between this worker and", "frame.shuffle")
+    refused(on_workers(*map(part, cut)), f"query {QID[15]} are split between this worker and", "whole_queries")
     merged = on_workers(
         part(QID < 10), lambda: WorkerData(ltr.Queries(Y, qid=QID), SCORES, True, lambda: np.arange(95, 100))
     )

@@ -29,7 +29,7 @@ PLUGIN = (  # what somebody must know for metrics, hosts and scorers
     ("lightgbm", "xgboost", "catboost", "sklearn"),
 )
 REST = (
-    ("io", "analysis"),
+    ("io", "analysis", "dask", "spark", "mlflow"),
     ("online",),
     ("interleaving", "counterfactual"),
     ("report",),
