@@ -145,12 +145,12 @@ class ComparisonDisplay(ForestDisplay):
         model.
     confidence : float
         Confidence level of the intervals, which are not corrected for the number of models.
-    baseline : str, optional
-        Name of the baseline; None for all pairs of models.
     weighted : bool, default False
         Whether the means are weighted.
     interval : str
         The method of the intervals.
+    baseline : str, optional
+        Name of the baseline; None for all pairs of models.
 
     Attributes
     ----------
