@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import re
 import shutil
@@ -190,6 +191,31 @@ def test_an_interrupted_command_writes_nothing(folder: Path, tmp_path: Path) -> 
         shown, said = process.communicate()
     assert (process.returncode, shown, said.strip()) == (2, "", "ltr-metrics: stopped.")
     assert out.read_text() == "before"
+
+
+@needs_posix("signals")
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+@pytest.mark.parametrize(
+    "place", ["Path.write_bytes", "shutil.copyfileobj"]
+)  # of the result, and of a decompressed copy
+def test_a_signal_leaves_no_temporary_file(folder: Path, tmp_path: Path, name: str, place: str) -> None:
+    (folder / "data.parquet.gz").write_bytes(gzip.compress((folder / "data.parquet").read_bytes()))
+    before, out = contents(folder), tmp_path / "out"
+    out.mkdir()
+    code = f"""
+import os, shutil, signal
+from pathlib import Path
+from ltr_metrics.cli import main
+real = {place}
+def half(*arguments):
+    real(*arguments)
+    os.kill(os.getpid(), signal.{name})
+{place} = half
+main()"""
+    command = ["evaluate", "data.parquet.gz", *A, "-m", "mrr", "-o", out / "x.csv"]
+    done = as_process(*command, code=code, cwd=folder, env=os.environ | {"TMPDIR": str(out)})
+    assert (done.returncode, done.stderr.strip(), list(out.rglob("*"))) == (2, "ltr-metrics: stopped.", [])
+    assert contents(folder) == before
 
 
 # -- standard streams --------------------------------------------------------------------------------------------------
