@@ -35,7 +35,14 @@ from ltr_metrics._rows.per_query import (
     weights,
 )
 from ltr_metrics._rows.positions import Positions
-from ltr_metrics._rows.swapped import SWAPPED, look_like_scores, warn_if_grades
+from ltr_metrics._rows.swapped import (
+    SWAPPED,
+    look_like_positions,
+    look_like_scores,
+    warn_if_grades,
+    warn_if_ids_are_labels,
+    warn_if_low_is_good,
+)
 from ltr_metrics._rows.words import Unjudged
 from ltr_metrics.errors import LtrTypeError, LtrValueError, one_line, warn
 
@@ -159,7 +166,7 @@ class LabelledQueries(GroupedRows):
         self.cluster: IntArray | None = None if self.cluster_labels is None else self.cluster_labels[1]
 
         self.has_ids = qid is not None
-        self.warns_of_labels = True
+        self.warns_of_labels = self.warns_of_positions = True
         # Until the first scores have been compared with the labels; grades have few different values.
         self.may_be_swapped = 2 * len(self.grades) > self.n_rows
         shared = (self.qid, self.sizes, self.n_documents, self.grades, self.grade_index, self.weight, self.cluster)
@@ -221,10 +228,11 @@ class LabelledQueries(GroupedRows):
     def scores(self, y_score: Any) -> Any:
         """Return one score per row as an array; float32 and float64 stay as they are.
 
-        The first scores are compared with the labels. A warning is given if the two look swapped.
+        The first scores are compared with the labels. A warning is given if the two look swapped, and
+        once if scores look like positions.
         """
         is_plain = type(y_score) is np.ndarray and y_score.dtype == np.float64 and y_score.shape == (self.n_rows,)
-        if is_plain and not self.may_be_swapped:
+        if is_plain and not self.may_be_swapped and y_score[0] % 1:
             return y_score  # as in each round of a loop
         if isinstance(y_score, Positions):
             raise LtrTypeError(
@@ -237,6 +245,9 @@ class LabelledQueries(GroupedRows):
             self.may_be_swapped = False
             if look_like_scores(self.grades, self.n_rows):
                 warn_if_grades(self.grades, scores, self.query_of_rows())
+        if self.warns_of_positions and look_like_positions(scores, self.query_of_rows(), self.sizes):
+            grades = self.grades[self.grade_index - 1]
+            self.warns_of_positions = not warn_if_low_is_good(scores, grades, self.query_of_rows(), self.sizes)
         return scores
 
     @cached
@@ -266,7 +277,10 @@ class LabelledQueries(GroupedRows):
             ids = f"{n_of_one:,} of {self.n_queries:,} queries have one document, like row numbers or document ids"
         elif self.n_queries == 1 and self.n_rows >= MIN_ROWS_OF_ONE_QUERY:
             ids = f"All {self.n_rows:,} rows are of 1 query, {one_line(self.qid[0])}"
-        if ids and self.has_ids:
+        if not self.has_ids:
+            return
+        warn_if_ids_are_labels(self.grade_index, len(self.grades), self.query_of_rows(), self.n_queries)
+        if ids:
             warn(
                 f"{ids}. Rows with one id are ranked together, so check that qid names the queries. If it does, pass "
                 "the sizes of the queries as group instead of qid, or silence this warning: "
@@ -275,7 +289,7 @@ class LabelledQueries(GroupedRows):
 
     def give_no_warnings(self) -> None:
         """Give no warnings of labels and scores: these are a part of the queries, too small to tell."""
-        self.warns_of_labels = self.may_be_swapped = False
+        self.warns_of_labels = self.warns_of_positions = self.may_be_swapped = False
 
     def refuse_nan_scores(self, scores: AnyArray, name: str = "y_score") -> None:
         """Raise an error if the score of a ranked row is NaN; ``name`` is what messages call the scores."""

@@ -19,6 +19,7 @@ from ltr_metrics._rows.checks import (
     take_rows,
 )
 from ltr_metrics._rows.grouping import GroupedRows
+from ltr_metrics._rows.swapped import warn_if_ids_are_labels
 from ltr_metrics.errors import LtrValueError
 
 if TYPE_CHECKING:
@@ -159,12 +160,15 @@ def train_test_split(
     require_fraction("test_size", test_size, 0.2)
     refuse_different_indexes(X=X, y=y, qid=qid)
     ids = as_ids(qid, "qid")
-    as_vector(y, "y", len(ids))
+    labels = as_vector(y, "y", len(ids))
     n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
     if n_rows != len(ids):
         raise LtrValueError(f"X must have one row for each entry of qid: got {n_rows} rows and {len(ids)} ids.")
     grouping = GroupedRows.of_ids(ids)
     n_queries = grouping.n_queries
+    if labels.dtype.kind in "iuf":
+        distinct, code = np.unique(labels, return_inverse=True)
+        warn_if_ids_are_labels(code, len(distinct), grouping.query_of_rows(), n_queries)
     if n_queries < 2:
         raise LtrValueError(f"A split by whole queries needs at least 2 queries. Got {n_queries}.")
     n_test = min(max(1, round(test_size * n_queries)), n_queries - 1)

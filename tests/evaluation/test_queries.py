@@ -309,6 +309,42 @@ def test_swapped_labels_and_scores_are_told_once_for_each_queries(grades: int) -
         ltr.evaluate(scores - 0.5, y, qid=qid)
 
 
+RANKING = ltr.make_ranking(n_queries=40, random_state=0)
+
+
+def test_labels_that_are_passed_as_ids_are_told() -> None:
+    X, y, qid = RANKING
+    for column in (y, y.astype(str).tolist()):
+        (message,) = warnings_of(y, X[:, 0], qid=column)
+        assert "In each of the 5 queries all labels are equal, although there are 5 different" in message
+    (message,) = warnings_of(qid, X[:, 0], qid=y, metrics="ndcg_lin@10")
+    assert "40 different labels, each in consecutive rows, like query ids, and 5 different ids" in message
+    with pytest.warns(ltr.LtrWarning, match="Did you swap y and qid"):
+        ltr.train_test_split(X, y=qid, qid=y)
+    with pytest.warns(ltr.LtrWarning, match="Did you pass the labels as qid"):
+        ltr.train_test_split(X, y, qid=y)
+    ltr.train_test_split(X, y, qid=qid)
+    assert warnings_of(np.ones(30), np.arange(30), qid=np.arange(30) % 2) == []  # all documents of one grade
+    constant = np.repeat([0, 1], 15)
+    assert warnings_of(constant, np.arange(30) + 0.5, group=[15, 15]) == []  # sizes are no labels
+
+
+def test_positions_that_are_passed_as_scores_are_told_once() -> None:
+    X, y, qid = RANKING
+    up = pd.Series(X[:, 0]).groupby(qid).rank(method="first")
+    down = pd.Series(-X[:, 0]).groupby(qid).rank(method="first")
+    for positions in (down, (down - 1).to_numpy(), down.astype(int).tolist()):
+        queries = ltr.Queries(y, qid=qid)
+        with pytest.warns(ltr.LtrWarning, match=r"like positions.*pass Positions\(y_score\)"):
+            queries.evaluate(positions, "mrr")
+        queries.evaluate(positions, "mrr")
+    with pytest.warns(ltr.LtrWarning, match="like positions"):
+        ltr.compare({"live": X[:, 0], "new": down}, y, qid=qid, metrics="mrr", test="t")
+    noise = pd.Series(X[:, 15]).groupby(qid).rank(method="first")
+    for scores in (up, noise, -noise, down + 0.5, down.clip(upper=5), ltr.Positions(down), -np.arange(len(y))):
+        assert warnings_of(y, scores, qid=qid) == []
+
+
 RNG = np.random.default_rng(0)
 SHOWN = RNG.integers(1, 5_000, 200)
 FRACTIONAL_LABELS = {
