@@ -18,7 +18,7 @@ from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.logs.training_log import PerQueryLog, Round, require_data_name
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.conventions import Convention, convention_of
-from ltr_metrics.metrics.names import in_lower_case
+from ltr_metrics.metrics.names import in_lower_case, spelling_of
 from ltr_metrics.metrics.requests import DEFAULT_METRICS, Metrics, Request, leaves_gain_open, listed, name_of, resolve
 
 
@@ -169,6 +169,11 @@ class WatchedMetric:
     def __str__(self) -> str:
         return self._asked if self._metrics is None else str(self._metrics)
 
+    @property
+    def is_of_host(self) -> bool:
+        """Whether the name is none of this package, but of the host, of a user's function or misspelled."""
+        return self._metrics is None
+
     def find(
         self, plans: Sequence[Plan], logged: Collection[str], read_gain: Callable[[], Gain]
     ) -> tuple[str, bool | None] | None:
@@ -202,9 +207,15 @@ def several_sets(metric: str, data: Iterable[str]) -> LtrValueError:
 
 def not_evaluated(watched: WatchedMetric, logged: Iterable[str], where: str) -> LtrValueError:
     """Return the error of a callback whose metric is not in the host's log."""
-    of_data = "" if watched.data_name is None else f" of {watched.data_name!r}"
+    of_data, logged = "" if watched.data_name is None else f" of {watched.data_name!r}", list(logged)
+    if watched.is_of_host and any(one.rpartition(" of ")[0] == str(watched) for one in logged):
+        return LtrValueError(
+            f"early_stopping watches {watched}, which is no metric of this package, so its direction is not known."
+            f"{spelling_of(str(watched))} Watch a metric of this package, or use the early stopping of the host."
+        )
+    hint = spelling_of(str(watched)) if watched.is_of_host else ""
     return LtrValueError(
-        f"early_stopping watches {watched}{of_data}, which is not evaluated. "
+        f"early_stopping watches {watched}{of_data}, which is not evaluated.{hint} "
         f"Evaluated here: {', '.join(logged) or 'no metric on any validation set'}. Pass the metric to {where}. If you "
         "passed a convention there, pass it here too."
     )

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 import reprlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from functools import lru_cache
 from typing import Any
 
-from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
+from ltr_metrics.errors import LtrError, LtrTypeError, LtrValueError, did_you_mean
 from ltr_metrics.metrics.all_metrics import BY_NAME, METRICS
 from ltr_metrics.metrics.base import Metric, RankMetric
 from ltr_metrics.metrics.other_names import other_name_hint
@@ -179,17 +179,15 @@ def _parse(name: str) -> ParsedName:
     refuse_several(name)
     form = _FORM.fullmatch(name)
     if form is None:
-        suffix = " XGBoost's suffix '-' is no_relevant=0 here." if name.endswith("-") else ""
-        comma = "" if name else " Is there a comma too many?"
         raise LtrValueError(
             "A metric's name must have the form name, name@10 or name(parameter=value)@10. Got "
-            f"{name!r}.{suffix or comma or other_name_hint(name, BY_NAME)}"
+            f"{name!r}.{spelling_of(name)}"
         )
     own_name = form["name"].lower()
     if own_name not in BY_NAME:
         k = "" if form["k"] is None else f"@{form['k']}"
         of_column = f" If it is a column, write sum_of({form['name']}){k} or mean_of({form['name']}){k}."
-        hint = other_name_hint(name, BY_NAME) or did_you_mean(form["name"], BY_NAME) or of_column
+        hint = spelling_of(name) or did_you_mean(form["name"], BY_NAME) or of_column
         raise LtrValueError(
             f"There is no metric {form['name']!r} (in {name!r}).{hint} Known: {', '.join(sorted(BY_NAME))}. In Python, "
             f"pass a metric of your own as an object: as_metric(function, name={form['name']!r})."
@@ -205,6 +203,54 @@ def _parse(name: str) -> ParsedName:
             raise LtrValueError(f"{cls.NAME} has no cutoff: it uses the whole list. Got {name!r}.")
         parameters["k"] = int(form["k"])
     return ParsedName(cls, parameters)
+
+
+def spelling_of(name: str) -> str:
+    """Return a sentence with the name here of what cannot be read as one, or an empty string."""
+    if not name:
+        return " Is there a comma too many?"
+    if name.endswith("-"):
+        return " XGBoost's suffix '-' is no_relevant=0 here."
+    for respelled in ("".join(name.split()), _of_slug(name)):
+        if respelled not in (None, name) and _is_readable(respelled):
+            return f" Write {respelled}."
+    wrong_cutoff = " A cutoff is a whole number of at least 1, as in ndcg@10." if "@" in name else ""
+    return other_name_hint(name, BY_NAME) or (wrong_cutoff if is_metric_name(name) else "")
+
+
+def _is_readable(name: str) -> bool:
+    try:
+        return parse(name).make(name) is not None
+    except LtrError:
+        return False
+
+
+def _of_slug(slug: str) -> str | None:
+    """Return the name of a metric with this slug, or None: ``map(rel=2)@10`` of ``map-rel-2_at_10``."""
+    spelled, _, k = slug.rpartition("_at_") if re.search(r"_at_\d+$", slug) else (slug, "", "")
+    stem, *words = spelled.split("-")
+    if stem.lower() not in BY_NAME:
+        return None
+    cls, _ = BY_NAME[stem.lower()]
+    known, values = {one.name for one in fields(cls)} - {cls.POSITIONAL}, dict[str, list[str]]()
+    for word in words:
+        if word in known:
+            values[word] = []
+        else:
+            values.setdefault(next(reversed(values), cls.POSITIONAL or ""), []).append(word)
+    return stem + _inside(values, cls.POSITIONAL) + f"@{k}" * bool(k)
+
+
+def _inside(values: Mapping[str, Sequence[str]], positional: str | None) -> str:
+    """Return parameters in brackets, each from the words of its value in a slug."""
+    spelled = []
+    for key, words in values.items():
+        numbers = [re.sub("^neg(?=[0-9.])", "-", word) for word in words]
+        value = f"[{','.join(numbers)}]" if len(numbers) > 1 else "".join(numbers)
+        if numbers[:1] == ["above"]:
+            value = f">{''.join(numbers[1:])}"
+        spelled.append("-".join(words) if key == positional else f"{key}={value}")
+    return f"({','.join(spelled)})" if spelled else ""
 
 
 def _parameters(cls: type[Metric], inside: str | None, name: str) -> dict[str, Any]:
@@ -234,6 +280,8 @@ def refuse_several(name: str) -> None:
     """Refuse several names in one string, and suggest the list."""
     several = [one for piece in split_names(name) if (one := piece.strip())]
     if len(several) > 1:
+        stem = several[0].partition("@")[0]
+        several = [f"{stem}@{one}" if one.isdigit() else one for one in several]
         raise LtrValueError(f"{name!r} holds the names of several metrics. Pass them as a list: {several}.")
 
 

@@ -51,11 +51,13 @@ OTHER_NAMES = (
     OtherName("torchmetrics", "RetrievalRPrecision", "rprec"),
     OtherName("torchmetrics", "RetrievalAUROC", "pair_accuracy"),
     OtherName("TF-Ranking", "average_relevance_position", "arp"),
+    OtherName("sentence-transformers", "accuracy{k}", "hit{k}"),
     OtherName("recommender systems", "HR{k}", "hit{k}"),
     OtherName("recommender systems", "GAUC", "pair_accuracy", ", with the impressions of each user as its weight"),
 )
+NO_RANKING = frozenset({"rmse", "rmsle", "mse", "mae", "mape", "l1", "l2", "logloss", "binary_logloss", "error"})
 _LEVEL = re.compile(r"iprec(?:_at_recall)?[@_]([01]?\.\d+|0|1)", re.IGNORECASE | re.ASCII)
-_CUTOFF = re.compile(r"(?P<stem>.+?)(?:(?:@|_|\.|:top=|)(?P<k>\d{1,18}))?", re.ASCII)
+_CUTOFF = re.compile(r"(?P<stem>.+?)(?:(?:\s*@\s*|[_\s]at[_\s]|[_.\s-]|:top=|)(?P<k>\d{1,18}))?", re.ASCII)
 
 
 def other_name_hint(name: str, known: Container[str]) -> str:
@@ -66,8 +68,10 @@ def other_name_hint(name: str, known: Container[str]) -> str:
     match = _CUTOFF.fullmatch(name)
     if not match:
         return ""
-    if match["k"] is not None and match["stem"].lower() in known and "@" not in name:
+    if match["k"] is not None and match["stem"].lower() in known:
         return f" Write {match['stem'].lower()}@{match['k']}."
+    if name in NO_RANKING:
+        return f" {name!r} measures the scores themselves and not their order, so it is no metric of rankings."
     found = _BY_STEM.get(_plain(match["stem"]))
     if found is None:
         return ""

@@ -301,6 +301,7 @@ def test_the_life_of_a_monitor() -> None:
     ("callbacks", "message"),
     [
         (lambda: [early_stopping("err@10", 2)], r"watches err@10, which is not evaluated. Evaluated here: mrr of v"),
+        (lambda: [early_stopping("pre@5", 2)], r"not evaluated\. 'pre@5' of XGBoost is 'precision@5' here\. Evaluated"),
         (lambda: [early_stopping("mrr", 2, data_name="w")], "watches mrr of 'w', which is not evaluated"),
         (lambda: [monitor(name="a"), monitor(name="b"), early_stopping("mrr", 2)], "Several data sets have mrr"),
         (lambda: [monitor(), monitor()], "^'mrr' of 'valid' is in the log"),
@@ -311,6 +312,15 @@ def test_the_life_of_a_monitor() -> None:
 def test_callbacks_that_cannot_work(callbacks: Any, message: str) -> None:
     with pytest.raises(ltr.LtrValueError, match=message):
         train(custom_metric("mrr"), callbacks())
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"), [("ndcg@5-", "suffix '-' is no_relevant=0"), ("rmse", "'rmse' measures the scores themselves")]
+)
+def test_the_direction_of_a_metric_of_the_host_is_not_known(name: str, hint: str) -> None:
+    message = f"watches {name}, which is no metric of this package, so its direction is not known.*{hint}"
+    with pytest.raises(ltr.LtrValueError, match=message):
+        train(None, [early_stopping(name, 2)], eval_metric=name)
 
 
 @pytest.mark.parametrize(

@@ -129,12 +129,54 @@ def test_slugs_keep_signs_apart() -> None:
         (lambda: ltr.metric(np.zeros(2000)), r"Got array\(.{1,50}\)\.$"),  # not all of its numbers
         (lambda: ltr.metric("revenue@3"), r"If it is a column, write sum_of\(revenue\)@3 or mean_of\(revenue\)@3"),
         (lambda: ltr.metric("ndcg@10,map"), r"Pass them as a list: \['ndcg@10', 'map'\]"),
-        (lambda: ltr.metric("ndcg@ 10"), "must have the form"),
     ],
 )
 def test_what_is_no_metric_is_refused(make: object, message: str) -> None:
     with pytest.raises(ltr.LtrError, match=message):
         make()  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    {
+        "ndcg@5,10": "Pass them as a list: ['ndcg@5', 'ndcg@10'].",
+        "map@5, 10,mrr": "Pass them as a list: ['map@5', 'map@10', 'mrr'].",
+        "ndcg_at_10": "Write ndcg@10.",
+        "NDCG_exp_at_10": "Write NDCG_exp@10.",
+        "p_at_5": "Write p@5.",
+        "precision_at_10": "Write precision@10.",
+        "ndcg at 10": "Write ndcg@10.",
+        "ndcg 10": "Write ndcg@10.",
+        "ndcg-10": "Write ndcg@10.",
+        "ndcg@ 10": "Write ndcg@10.",
+        "ndcg @10": "Write ndcg@10.",
+        " ndcg@10\n": "Write ndcg@10.",
+        "map(rel=2) @ 10": "Write map(rel=2)@10.",
+        "ndcg@k": "A cutoff is a whole number of at least 1",
+        "ndcg@10.0": "A cutoff is a whole number of at least 1",
+        "ndcg@-1": "A cutoff is a whole number of at least 1",
+        "accuracy@10": "is 'hit@10' here",
+        "accuracy_at_10": "is 'hit@10' here",
+        "pre@5": "'pre@5' of XGBoost is 'precision@5' here",
+        "ndcg@10-": "XGBoost's suffix '-' is no_relevant=0 here",
+        "rmse": "'rmse' measures the scores themselves and not their order",
+    }.items(),
+)
+def test_other_spellings_are_answered_with_the_name(name: str, hint: str) -> None:
+    with pytest.raises(ltr.LtrValueError, match=re.escape(hint)) as caught:
+        ltr.metric(name)
+    assert "sum_of(" not in str(caught.value)
+
+
+def test_slugs_are_answered_with_the_name() -> None:
+    for entry in TABLE:
+        for metric in entry.metrics():
+            if metric.slug != str(metric):
+                with pytest.raises(ltr.LtrValueError) as caught:
+                    ltr.metric(metric.slug)
+                written = re.search(r" Write (\S+)\.(?= |$)", str(caught.value))
+                assert written, str(caught.value)
+                assert ltr.metric(written[1]) == metric
 
 
 def test_available_metrics() -> None:
