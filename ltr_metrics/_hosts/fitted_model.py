@@ -22,6 +22,7 @@ from ltr_metrics._rows.checks import (
     require_count,
 )
 from ltr_metrics._rows.grouping import GroupedRows
+from ltr_metrics._rows.signatures import explaining_calls
 from ltr_metrics._rows.words import ConventionName, NoRelevant, TiePolicy, Unjudged
 from ltr_metrics.errors import LtrTypeError, LtrValueError, import_extra
 from ltr_metrics.evaluation.evaluate import Queries
@@ -35,6 +36,7 @@ __all__ = ["learning_curve"]
 Rounds = Callable[[Sequence[int], FloatArray | None], Iterator[AnyArray]]
 
 
+@explaining_calls
 def learning_curve(
     model: Any,
     X: Any,

@@ -27,6 +27,8 @@ AnyArray = npt.NDArray[Any]
 OF_COLUMNS = " Pass one column of it, or .ravel() if it has only one."
 OF_LISTS = " If each entry is a query, concatenate them, and pass their lengths as group."
 PASS_RANKS = "Pass their ranks instead."
+OF_TABLES = ' Pass a table as data=, and name its columns: data=table, label="label", score="score", qid="qid".'
+OF_JUDGMENTS = " Judgments and runs by query and document are read by from_qrels(qrels, run)."
 LARGEST_EXACT_INTEGER = 2**53  # beyond it float64 merges neighbouring integers
 _MARK_DIGITS = bytes.maketrans(b"123456789.E", b"0000000000e")
 _MANY_DIGITS = b"0" * 16  # float64 keeps 15 in any case
@@ -42,16 +44,24 @@ def as_vector(values: Any, name: str, n_rows: int | None = None) -> AnyArray:
     is_sequence = hasattr(values, "__len__") and not isinstance(values, (str, bytes, Mapping, AbstractSet))
     array = as_array(values, name) if is_sequence else np.asarray(None)
     if not array.ndim:
-        remedy = f" Pass the column itself, as in frame[{values!r}]." if isinstance(values, str) else ""
+        remedy = f" Pass the column itself, as in frame[{values!r}]." if isinstance(values, str) else _of_table(values)
         raise LtrTypeError(f"{name} must be an array or a list, got {_kind(values)}.{remedy}")
     if array.ndim != 1:
-        remedy = OF_LISTS if isinstance(values, (list, tuple)) else OF_COLUMNS
+        remedy = OF_LISTS if isinstance(values, (list, tuple)) else _of_table(values) or OF_COLUMNS
         raise LtrValueError(f"{name} must be one-dimensional, got shape {array.shape}.{remedy}")
     if n_rows is not None and len(array) != n_rows:
         raise LtrValueError(
             f"{name} must have one entry per row like y_true: got {len(array)} entries for {n_rows} rows."
         )
     return array
+
+
+def _of_table(values: Any) -> str:
+    """Return the remedy if rows were passed as a table, or judgments as a dict of dicts."""
+    if not has_named_columns(values):
+        return ""
+    is_nested = isinstance(values, Mapping) and any(isinstance(one, Mapping) for one in values.values())
+    return OF_JUDGMENTS if is_nested else OF_TABLES
 
 
 def as_array(values: Any, name: str) -> AnyArray:

@@ -20,12 +20,14 @@ from ltr_metrics._rows.checks import (
 )
 from ltr_metrics._rows.id_columns import codes_by_first_appearance, refuse_missing
 from ltr_metrics._rows.ids import id_texts, positions_by_text, refuse_ids_of_one_text, spelling_hint
+from ltr_metrics._rows.signatures import explaining_calls
 from ltr_metrics.errors import LtrTypeError, LtrValueError, one_line, warn
 
 # The ids of queries in order of first appearance; row numbers, query after query, or None if they are in this order
 # already; and the number of rows of each query.
 Grouping = tuple[AnyArray, IntArray | None, IntArray]
 QID = "qid"
+OF_SCORERS = " In scikit-learn, ltr_metrics.sklearn.make_scorer makes a scorer that knows the queries."
 
 
 def _group_by_ids(ids: AnyArray) -> Grouping:
@@ -99,6 +101,7 @@ def _warn_of_order_by_size(group: Any, sizes: AnyArray) -> None:
         )
 
 
+@explaining_calls
 def qid_to_group(qid: Any) -> IntArray:
     """Return the sizes of the queries from one id per row; the rows of a query must be consecutive.
 
@@ -142,6 +145,7 @@ def qid_to_group(qid: Any) -> IntArray:
     return sizes
 
 
+@explaining_calls
 def group_to_qid(group: Any) -> IntArray:
     """Return one query id per row, 0, 1, ..., from the sizes of the queries.
 
@@ -195,7 +199,7 @@ class GroupedRows(Cache):
         if (qid is None) == (group is None):
             raise LtrTypeError(
                 "Pass either qid (one id per row) or group (the sizes of the queries). Got "
-                f"{'both' if group is not None else 'neither'}."
+                f"{'both.' if group is not None else f'neither.{OF_SCORERS}'}"
             )
         if n_rows == 0:
             raise LtrValueError("y_true must not be empty: there is no query to evaluate.")

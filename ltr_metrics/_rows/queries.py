@@ -35,6 +35,7 @@ from ltr_metrics._rows.per_query import (
     weights,
 )
 from ltr_metrics._rows.positions import Positions
+from ltr_metrics._rows.signatures import explaining_calls
 from ltr_metrics._rows.swapped import (
     SWAPPED,
     look_like_positions,
@@ -112,6 +113,7 @@ class LabelledQueries(GroupedRows):
 
     may_repeat_documents: ClassVar[bool] = False
 
+    @explaining_calls
     def __init__(
         self,
         y_true: Any,
@@ -314,6 +316,11 @@ class LabelledQueries(GroupedRows):
             self._refuse_rows("y_true must be finite", labels, ~np.isfinite(labels), remedy)
         if labels.min() < 0:
             remedy = "Shift the grades so that the lowest is 0."
+            if (labels[labels < 0] == -1).all():
+                remedy = (
+                    "If -1 stands for padding or for a document without a judgment, drop the row, or give it "
+                    "judged=False. If -1 is the lowest grade, shift all grades so that it is 0."
+                )
             if look_like_scores(np.unique(labels), len(labels)):
                 remedy = f"Labels like these are scores. {SWAPPED}"
             self._refuse_rows("y_true must not be negative", labels, labels < 0, remedy)

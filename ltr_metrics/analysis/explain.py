@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ltr_metrics._rows.json_values import DataFrame, to_dataframe
+from ltr_metrics._rows.signatures import explaining_calls
 from ltr_metrics._rows.words import ConventionName, NoRelevant, TiePolicy
 from ltr_metrics.analysis.audit import has_ties
 from ltr_metrics.errors import LtrValueError, one_line
@@ -162,6 +163,7 @@ class Explanation(Tabular):
 
 
 @with_data_options
+@explaining_calls
 def explain_difference(
     y_true: Any,
     y_score: Any,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 import numpy as np
 
 from ltr_metrics._rows.json_values import DataFrame, to_dataframe
+from ltr_metrics._rows.signatures import explaining_calls
 from ltr_metrics._rows.words import TiePolicy
 from ltr_metrics.analysis.audit import has_ties
 from ltr_metrics.analysis.explain import Reading, format_choice, means_of, skill_of_reading
@@ -196,6 +197,7 @@ class Identification(Tabular):
 
 
 @with_data_options
+@explaining_calls
 def identify_convention(
     y_true: Any,
     y_score: Any,

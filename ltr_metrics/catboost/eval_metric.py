@@ -13,6 +13,7 @@ from ltr_metrics._hosts.host_metrics import HostMetrics
 from ltr_metrics._hosts.known_hosts import wrong_host
 from ltr_metrics._hosts.log_names import Names
 from ltr_metrics._rows.checks import require_min_delta
+from ltr_metrics._rows.signatures import explaining_calls
 from ltr_metrics._rows.words import ConventionName, NoRelevant, TiePolicy
 from ltr_metrics.catboost.catboost_validation import ValidatedTraining, ValidationSet, refuse_gpu, training_call
 from ltr_metrics.errors import LtrValueError
@@ -133,6 +134,7 @@ class EvalMetric:
 
     no_jit = True  # otherwise CatBoost tries to compile `evaluate` with numba, and warns
 
+    @explaining_calls
     def __init__(
         self,
         metrics: Metrics,

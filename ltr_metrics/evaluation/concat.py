@@ -10,12 +10,14 @@ import numpy as np
 from ltr_metrics._rows.checks import AnyArray, IntArray
 from ltr_metrics._rows.ids import id_text, id_texts
 from ltr_metrics._rows.per_query import Labels, warn_of_words_for_missing
+from ltr_metrics._rows.signatures import explaining_calls
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.evaluation.fingerprint import Fingerprint
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.evaluation.skill import SkillScale
 
 
+@explaining_calls
 def concat(evaluations: Iterable[Evaluation]) -> Evaluation:
     """Return one evaluation of the queries of several parts, such as partitions, batches or saved files.
 

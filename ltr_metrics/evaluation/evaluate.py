@@ -17,9 +17,9 @@ from ltr_metrics._rows.checks import BoolArray, FloatArray
 from ltr_metrics._rows.positions import Positions
 from ltr_metrics._rows.queries import LabelledQueries
 from ltr_metrics._rows.signatures import DataOptions as DataOptions
-from ltr_metrics._rows.signatures import with_options_of
+from ltr_metrics._rows.signatures import explaining_calls, nearest_option, with_options_of
 from ltr_metrics._rows.words import ConventionName, NoRelevant, TiePolicy, Unjudged
-from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean, naming
+from ltr_metrics.errors import LtrTypeError, LtrValueError, naming
 from ltr_metrics.evaluation.by_metric import ByMetric
 from ltr_metrics.evaluation.columns import column_of, columns_by_key, naming_columns, read_options, refuse_mixture
 from ltr_metrics.evaluation.fingerprint import Fingerprint, hash_by_query
@@ -223,6 +223,7 @@ def evaluate(
 ) -> dict[str, Evaluation]: ...
 
 
+@explaining_calls
 def evaluate(
     y_true: Any = None,
     y_score: Any = None,
@@ -423,8 +424,8 @@ def queries_from(
     known = list(inspect.signature(LabelledQueries.__init__).parameters)[2:]
     for name in options.keys() - set(known):
         raise LtrTypeError(
-            f"{function} has no option {name!r}.{did_you_mean(name, [*further, *known])} Its options for the data are "
-            f"{', '.join(known)}."
+            f"{function} has no option {name!r}.{nearest_option(name, [*further, *known])} Its options for the data "
+            f"are {', '.join(known)}."
         )
     if isinstance(y_true, Queries):
         unused = [name for name, value in options.items() if value is not None]

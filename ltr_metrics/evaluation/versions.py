@@ -10,6 +10,7 @@ import numpy as np
 
 from ltr_metrics._ranks import gate
 from ltr_metrics._ranks.library import level_of
+from ltr_metrics._rows.signatures import explaining_calls
 from ltr_metrics._version import __version__
 
 OPTIONAL = (  # by the names that pip knows
@@ -18,6 +19,7 @@ OPTIONAL = (  # by the names that pip knows
 )
 
 
+@explaining_calls
 def show_versions() -> None:
     """Print the versions of this package, of Python, NumPy and the optional packages, and the platform.
 

@@ -19,6 +19,7 @@ from ltr_metrics._rows.checks import (
     take_rows,
 )
 from ltr_metrics._rows.grouping import GroupedRows
+from ltr_metrics._rows.signatures import explaining_calls
 from ltr_metrics._rows.swapped import warn_if_ids_are_labels
 from ltr_metrics.errors import LtrValueError
 
@@ -30,6 +31,7 @@ GRADE_SHARES = (0.52, 0.32, 0.13, 0.02, 0.01)  # grades 0 to 4, as in MSLR-WEB10
 DOCUMENTS_SPREAD = 0.5  # standard deviation of the logarithm of the number of documents
 
 
+@explaining_calls
 def make_ranking(
     n_queries: int = 200,
     *,
@@ -111,6 +113,7 @@ def make_ranking(
     return X, y, query + 1
 
 
+@explaining_calls
 def train_test_split(
     X: Any, y: Any, qid: Any, *, test_size: float = 0.2, random_state: Seed = None
 ) -> tuple[Any, Any, Any, Any, AnyArray, AnyArray]:

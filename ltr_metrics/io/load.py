@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from ltr_metrics._rows.signatures import explaining_calls
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.io import saved
 
 
+@explaining_calls
 def load_result(path: str | os.PathLike[str]) -> Evaluation:
     """Read a file that `Evaluation.save` has written.
 

@@ -8,6 +8,7 @@ from typing import Any
 from ltr_metrics._hosts.frames import find_call
 from ltr_metrics._hosts.host_metrics import Plan, WatchedMetric, not_evaluated, several_sets
 from ltr_metrics._rows.checks import require_min_delta
+from ltr_metrics._rows.signatures import explaining_calls
 from ltr_metrics._rows.words import ConventionName
 from ltr_metrics.errors import import_extra
 from ltr_metrics.lightgbm.lightgbm_metric import LightGBMFunction, gain_of
@@ -15,6 +16,7 @@ from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.conventions import Convention
 
 
+@explaining_calls
 def early_stopping(
     metric: str | Metric,
     rounds: int,

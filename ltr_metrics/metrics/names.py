@@ -12,6 +12,7 @@ from dataclasses import MISSING, dataclass, fields
 from functools import lru_cache
 from typing import Any
 
+from ltr_metrics._rows.signatures import explaining_calls
 from ltr_metrics.errors import LtrError, LtrTypeError, LtrValueError, did_you_mean
 from ltr_metrics.metrics.all_metrics import BY_NAME, METRICS
 from ltr_metrics.metrics.base import Metric, RankMetric
@@ -71,6 +72,7 @@ class MetricInfo:
     parameters: dict[str, Any]  # name -> default; a parameter without a default has `...`
 
 
+@explaining_calls
 def available_metrics() -> list[MetricInfo]:
     """Return all metrics, with their further names and parameters.
 
@@ -100,6 +102,7 @@ def available_metrics() -> list[MetricInfo]:
     ]
 
 
+@explaining_calls
 def metric(name: str | Metric | Callable[..., Any]) -> Metric:
     """Return the metric with this name; a metric is returned unchanged.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
+import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ import numpy as np
 from ltr_metrics._ranks.ranking import Ranking
 from ltr_metrics._rows.checks import FloatArray, require_option
 from ltr_metrics._rows.queries import LabelledQueries
+from ltr_metrics._rows.signatures import explaining_calls
 from ltr_metrics.errors import LtrTypeError, LtrValueError, naming
 from ltr_metrics.metrics.all_metrics import BY_NAME, METRICS
 from ltr_metrics.metrics.base import METHODS, Metric, RankMetric, is_of_user, spell
@@ -85,6 +87,10 @@ class FunctionMetric(Metric):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        # scikit-learn's own make_scorer takes functions such as evaluate
+        name = getattr(self.function, "__name__", "")
+        if self.function is vars(sys.modules["ltr_metrics"]).get(name):
+            raise LtrTypeError(f"{name} is a function of this package and no metric. Name one, such as 'ndcg@10'.")
         if self.name is not None and not (isinstance(self.name, str) and re.fullmatch(r"[A-Za-z_]\w*", self.name)):
             raise LtrValueError(
                 "The name of a metric must be one word of letters, digits and '_', such as first_purchase. "
@@ -126,6 +132,7 @@ class FunctionMetric(Metric):
             return {name: queries.column(name) for name in (queries.columns if self.columns is None else self.columns)}
 
 
+@explaining_calls
 def as_metric(
     function: Callable[..., Any],
     *,

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ltr_metrics._rows.checks import AnyArray, finite_numbers, refuse_different_indexes
 from ltr_metrics._rows.grouping import GroupedRows
+from ltr_metrics._rows.signatures import explaining_calls
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.metrics.requests import Metrics
 from ltr_metrics.sklearn.columns import (
@@ -177,6 +178,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     __metadata_request__fit: ClassVar[dict[str, bool | None]] = {"qid": True} | dict.fromkeys(PER_ROW)
     __metadata_request__score: ClassVar[dict[str, bool | None]] = {"qid": True}
 
+    @explaining_calls
     def __init__(
         self,
         estimator: Any = None,

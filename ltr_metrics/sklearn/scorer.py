@@ -11,6 +11,7 @@ from ltr_metrics._hosts.host_metrics import HostMetrics, MetricFunction
 from ltr_metrics._hosts.known_hosts import with_metrics, wrong_host
 from ltr_metrics._hosts.log_names import Names
 from ltr_metrics._rows.checks import as_numbers, refuse_different_indexes
+from ltr_metrics._rows.signatures import explaining_calls
 from ltr_metrics._rows.words import ConventionName, NoRelevant, PartOfSearch, TiePolicy
 from ltr_metrics.errors import LtrTypeError
 from ltr_metrics.evaluation.evaluate import Queries
@@ -25,6 +26,7 @@ from ltr_metrics.sklearn.guard import column_of_ranker, part_of, warn_of_ids_as_
 
 
 @with_metrics
+@explaining_calls
 def make_scorer(
     metrics: Metrics,
     qid: str | int | None = None,

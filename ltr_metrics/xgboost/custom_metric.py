@@ -16,6 +16,7 @@ from ltr_metrics._hosts.host_metrics import HostMetrics, MetricFunction, Plan, m
 from ltr_metrics._hosts.known_hosts import Gain, with_metrics, wrong_host
 from ltr_metrics._hosts.log_names import Names, refuse_names_in_use, refuse_separators
 from ltr_metrics._hosts.workers import WorkerData, mean_over_workers
+from ltr_metrics._rows.signatures import explaining_calls
 from ltr_metrics._rows.words import ConventionName, NoRelevant, TiePolicy
 from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.logs.training_log import PerQueryLog, Round
@@ -35,6 +36,7 @@ WHERE_NOT = (
 
 
 @with_metrics
+@explaining_calls
 def custom_metric(
     metrics: Metrics,
     *,

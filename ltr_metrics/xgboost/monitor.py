@@ -16,6 +16,7 @@ from ltr_metrics._hosts.host_metrics import HostMetrics, MetricFunction, Plan
 from ltr_metrics._hosts.known_hosts import wrong_host
 from ltr_metrics._hosts.log_names import Names, refuse_names_in_use
 from ltr_metrics._hosts.workers import WorkerData, mean_over_workers
+from ltr_metrics._rows.signatures import explaining_calls
 from ltr_metrics._rows.words import ConventionName, NoRelevant, TiePolicy
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.evaluation.evaluate import Queries
@@ -139,6 +140,7 @@ class Monitor(MetricFunction, xgboost.callback.TrainingCallback):
     True
     """
 
+    @explaining_calls
     def __init__(
         self,
         metrics: Metrics,

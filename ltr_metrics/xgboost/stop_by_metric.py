@@ -10,6 +10,7 @@ from ltr_metrics._hosts.frames import find_call
 from ltr_metrics._hosts.host_metrics import Plan, WatchedMetric, not_evaluated, several_sets
 from ltr_metrics._hosts.log_names import refuse_names_in_use
 from ltr_metrics._rows.checks import require_count, require_min_delta
+from ltr_metrics._rows.signatures import explaining_calls
 from ltr_metrics._rows.words import ConventionName
 from ltr_metrics.errors import LtrValueError, warn
 from ltr_metrics.metrics.base import Metric
@@ -21,6 +22,7 @@ from ltr_metrics.xgboost.xgboost_rounds import kind_that_changes_rounds
 WHERE = "custom_metric, for data sets in evals, or to a Monitor in callbacks"
 
 
+@explaining_calls
 def early_stopping(
     metric: str | Metric,
     rounds: int,
