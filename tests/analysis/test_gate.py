@@ -538,6 +538,7 @@ def test_what_has_too_little_data_for_a_percentage_or_a_floor() -> None:
         ("x>y(: mrr > 0", ("x>y(", "mrr", ">", 0.0, None)),
         ("mean_of(a:b)@3 < 2", (None, "mean_of(a:b)@3", "<", 2.0, None)),
         ("ndcg@10 > -1%", (None, "ndcg@10", ">", -0.01, None)),
+        ("share(mrr < \u22120.1) < 5e\u22122", (None, "mrr", "<", 0.05, ("<", -0.1))),  # the minus of a report
         ("new: mean( ndcg@10 ) >= 0.6", ("new", "ndcg@10", ">=", 0.6, None)),
     ],
 )
@@ -560,8 +561,9 @@ UNKNOWN = r"cannot be checked: .* was not evaluated.* Evaluated: ndcg_exp@10, ma
 @pytest.mark.parametrize(
     ("rule", "message"),
     [
-        *((rule, NOT_A_RULE) for rule in ("", "ndcg@10", "ndcg@10 > nan", "> 0", "ndcg@10 > 1e999")),
+        *((rule, NOT_A_RULE) for rule in ("ndcg@10 > nan", "> 0", "ndcg@10 > 1e999")),
         *((rule, NOT_A_RULE) for rule in ("-0.005 < ndcg@10", "share(ndcg@10) < 0.1", "share(ndcg@10 < -0.1)) < 1%")),
+        ("ndcg@10", "a number. A shell takes an unquoted > for a file, so quote the rule there. A rule has"),
         ("mean(ndcg@10) > 60%", IN_PERCENT),
         ("share(ndcg@10 < -10%) < 5%", IN_PERCENT),
         *(
