@@ -243,10 +243,12 @@ def warn(message: str) -> None:
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """' Did you mean ...?', or an empty string when nothing is near.
 
-    A known name that differs only in upper and lower case is the only one that is offered.
+    A known name that differs only in upper and lower case is the only one that is offered, or else
+    those that scikit-learn has prefixed, as in ``remainder__qid``.
     """
     import difflib  # only for those who have made a mistake
 
     by_lower, lower = {name.lower(): name for name in known}, word.lower()
-    near = [lower] if lower in by_lower else difflib.get_close_matches(lower, by_lower, n=3, cutoff=0.6)
+    prefixed = [name for name in by_lower if name.endswith(f"__{lower}")][:3]
+    near = [lower] if lower in by_lower else prefixed or difflib.get_close_matches(lower, by_lower, n=3, cutoff=0.6)
     return f" Did you mean {' or '.join(repr(by_lower[name]) for name in near)}?" if near else ""

@@ -58,11 +58,13 @@ class DataFile(click.Path):
 
 
 def with_options(error: Exception) -> str:
-    """Return a message, and a line with the options that stand for its arguments where the names differ."""
+    """Return a message, and a line with what its words mean here: other names of arguments, and numbers of rows."""
     message, options = str(error), click.get_current_context().command.params
     words = WORDS_OF_PYTHON | {str(one.name): one.opts[-1] for one in options if one.opts[-1] != f"--{one.name}"}
     named = [f"{name} is {word}" for name, word in words.items() if _names_argument(message, name)]
-    return message + f"\nOn the command line, {', '.join(named)}." * bool(named)
+    rows = ["Rows are counted from 0, over all DATA and without headers."] * bool(re.search(r"\bat row \d", message))
+    notes = [f"On the command line, {', '.join(named)}."] * bool(named) + rows
+    return "\n".join([message, " ".join(notes)]) if notes else message
 
 
 def _names_argument(message: str, name: str) -> bool:

@@ -263,8 +263,8 @@ def _concat(label: str, parts: Sequence[Evaluation]) -> Evaluation:
     if len(set(ids)) < len(ids):
         raise LtrValueError(
             f"The candidate {label!r} was scored twice on a query, with different results. Either the splits overlap, "
-            "or a search has drawn it twice and the estimator or QueryRanker has no random_state, or there was another "
-            f"search. {ONE_SEARCH}"
+            "as the training parts of three folds or more do, or a search has drawn it twice and the estimator or "
+            f"QueryRanker has no random_state, or there was another search. {ONE_SEARCH}"
         )
     return concat(distinct)
 

@@ -160,8 +160,9 @@ def as_metric(
         A function ``(grades, columns)``. ``grades`` is an array of the grades of one query's ranked
         documents, in ranked order. ``columns`` is a dict of further columns, as
         arrays in the same order. The function returns a number, or None where the metric is
-        undefined. Documents with ``retrieved=False`` are not ranked, and unjudged documents have
-        grade 0.
+        undefined. Documents with ``retrieved=False`` are not ranked, so a function never sees them,
+        and cannot count all relevant documents: inherit from `Recall` for that. Unjudged documents
+        have grade 0.
     name : str, optional
         The canonical name, one word. The default is the name of the function.
     higher_is_better : bool, default True

@@ -79,7 +79,7 @@ BAD = [
     ("evaluate data.csv --scores flat=", "'--scores': must have the form NAME=VALUE or VALUE. Got 'flat='"),
     (f"evaluate {CSV} --scores a=flat", "'--scores': the name 'a' is used twice. Write NAME=flat"),
     (f"evaluate {CSV} -m 'mean_of(x)'", "needs the column 'x'.* Given: Column_0"),
-    ("evaluate nan.csv --scores s -m map", r"s: y_score must not be NaN: got nan at row 1 \(query 1\).*\n.*y_score is what --scores or --model names"),
+    ("evaluate nan.csv --scores s -m map", r"s: y_score must not be NaN: got nan at row 1 \(query 1\).*\n.*y_score is what --scores or --model names. Rows are counted from 0, over all DATA"),
     ("evaluate again.txt --scores 1", r"'A' is at row 0 \(query 1\) and again at row 2"),
     (f"evaluate data.txt {CSV}", "DATA must be tables or LETOR files, not both"),
     *((f"compare {AB} --{option} devic", "data.csv has no column 'devic'. Did you mean 'device'") for option in
@@ -124,6 +124,7 @@ BAD = [
     (f"compare {AB} --baseline A", "--baseline A is not one of the models, a, b. Did you mean 'a'"),
     (f"compare {AB} --baseline a --all-pairs", "--all-pairs compares without a baseline"),
     (f"compare {AB} --gate 'c: map > 0'", "'c: map > 0' cannot be checked.* models are b"),
+    (f"compare {AB} --gate map", "A shell takes an unquoted > for a file, so quote the rule there"),
     (f"compare {AB} --gate 'map > 0' --gate-each-segment", "--gate-each-segment needs a rule and segments"),
     (f"compare {AB} --yardstick B", "There is no model 'B' to be a yardstick. Did you mean 'b'"),
     (f"compare {AB} --yardstick a", "'a' is the baseline, .* Name another baseline=, or leave it out of yardsticks=.\n.*yardsticks is --yardstick"),

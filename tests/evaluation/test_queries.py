@@ -61,7 +61,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"y_score": objects("1", "2", "3", "4")}, "got '1' at row 0"),
     ({"y_true": [0, 1, NAN, 0]}, r"y_true must be finite: got nan at row 2 \(query 1\).*can be dropped"),
     ({"y_true": [0, None, 2, 0]}, "y_true must be numbers without missing values|must be finite"),
-    ({"y_true": [0, -1, 2, 0]}, r"must not be negative: got -1.0 at row 1 \(query 0\).*Shift"),
+    ({"y_true": [0, -1, 2, 0]}, r"must not be negative: got -1.0 at row 1 \(query 0\).*shift"),
     ({"y_true": [], "y_score": [], "group": []}, "y_true must not be empty"),
     ({"y_true": np.ma.masked_equal(Y, 2)}, "no masked entries"),
     ({"group": [2, 3]}, "2 sizes add up to 5, but there are 4 rows"),
@@ -305,6 +305,8 @@ def test_swapped_labels_and_scores_are_told_once_for_each_queries(grades: int) -
     assert warnings_of(y, scores, qid=qid) == []
     with pytest.raises(ltr.LtrError, match="whole grades"), pytest.warns(ltr.LtrWarning, match="Did you swap"):
         ltr.evaluate(scores, y, qid=qid, metrics="err@10")
+    with pytest.raises(ltr.LtrValueError, match=r"must not be negative.*If -1 stands for padding .*judged=False"):
+        ltr.Queries([1, -1, 0, -1], qid=QID)
     with pytest.raises(ltr.LtrValueError, match=r"must not be negative.*Did you swap y_true and y_score\?"):
         ltr.evaluate(scores - 0.5, y, qid=qid)
 

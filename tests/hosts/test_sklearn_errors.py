@@ -44,6 +44,7 @@ def refused(message: str, *data: Any, estimator: Any = None, options: Any = None
         refused("have different pandas indexes", FRAME, pd.Series(y).sample(frac=1, random_state=0)),
         refused("two different sets of queries", FRAME, y, qid[::-1]),
         refused(r"no column 'qid'. Did you mean 'Qid'\? Keep", FRAME.rename(columns={"qid": "Qid"}), y),
+        refused(r"Did you mean 'remainder__qid'\? Keep", FRAME.rename(columns={"qid": "remainder__qid"}), y),
         *(refused("its position, 0 to 6", np.column_stack([X, qid]), y, options={"qid": c}) for c in (7, -1)),
         refused("must not be zero in every row", sample_weight=y * 0),
         refused("sample_weight must be finite and not negative", sample_weight=y * np.nan),
