@@ -1,4 +1,4 @@
-"""Some ninety faults that the tests must find: each is put into a copy of the checkout, and its tests must fail.
+"""Some hundred and twenty faults, each put into a copy of the checkout: the tests must find it.
 
 python tests/mutants.py            # all, one for each processor at a time
 python tests/mutants.py gate dcg   # those whose file or tests contain one of the words
@@ -27,7 +27,7 @@ MUTANTS = [  # tests, file, code, and the fault in its place
     ("metrics/test_conventions.py", "metrics/requests.py", "metric.NAME in self.convention.weighs_undefined_as_one", "False"),
     ("metrics/test_own_classes.py", "metrics/base.py", "key = (method, self.without_cutoff,", "key = (method, type(self),"),
     ("metrics/test_own_classes.py", "metrics/base.py", "            values.setflags(write=False)\n", ""),
-    ("metrics/test_interface.py", "_ranks/interface.hpp", "{#field, offsetof(type, field)}", "{#field, offsetof(type, field) + 8}"),
+    ("metrics/test_interface.py", "_ranks/interface.hpp", "{#field, offsetof(type, field), KIND", "{#field, offsetof(type, field) + 8, KIND"),
     ("metrics/test_metrics.py", "metrics/counts.py", "queries)) / 2", "queries)) / 3"),
     ("metrics/test_metrics.py", "metrics/shown.py", "np.minimum(queries.n_ranked, k)", "queries.n_ranked"),
     ("metrics/test_metrics.py", "_ranks/sums.hpp", "+ total * j * (part.hits - 1.0)", "+ total * (part.hits - 1.0)"),
@@ -131,6 +131,21 @@ MUTANTS = [  # tests, file, code, and the fault in its place
     ("engines/test_dask.py", "evaluation/parts.py", 'in ("worst", "best") and request', 'in () and request'),
     ("engines/test_dask.py", "evaluation/parts.py", "np.argsort(appearing)[code]", "code"),
     ("engines/test_mlflow.py", "mlflow.py", "if name not in named]", "]"),
+    ("metrics/test_metrics.py", "_ranks/ranking.hpp", "score[i] = bits ^ ((bits >> 63) & HIGHEST);", "score[i] = bits;"),
+    ("metrics/test_metrics.py", "_ranks/ranking.hpp", ": all.ties == DOCID ? all.docid[row]", ": all.ties == DOCID ? 0"),
+    ("metrics/test_ranking.py", "_ranks/ranking.hpp", ": all.ties == BEST  ? -grade", ": all.ties == BEST  ? grade"),
+    ("metrics/test_metrics.py", "_ranks/ranking.hpp", "batch.has_ties &= all.ties == MEAN;", ""),
+    ("metrics/test_metrics.py", "_ranks/ranking.hpp", "i < n ? Grades<LANES>{} + grade", "i <= n ? Grades<LANES>{} + grade"),
+    ("metrics/test_metrics.py", "metrics/counts.py", "within = ranking.rank <= n_relevant", "within = ranking.rank < n_relevant"),
+    ("metrics/test_metrics.py", "metrics/counts.py", "((queries.n_ranked if k is None else k)", "((queries.n_ranked)"),
+    ("metrics/test_metrics.py", "metrics/dcg.py", "ideals[is_short & ~np.isnan(ideals)] = np.inf", "ideals[is_short] = np.inf"),
+    ("metrics/test_metrics.py", "metrics/dcg.py", "np.log2(np.maximum(ranks, 2))", "np.log2(np.maximum(ranks, 3))"),
+    ("peers/test_stored.py", "metrics/dcg.py", 'np.maximum(queries.n_ranked, 1) if self.ideal == "shown" else None', "None"),
+    ("peers/test_peers.py", "metrics/conventions.py", 'name="lightgbm", ties="stable", no_relevant=1', 'name="lightgbm", ties="stable", no_relevant=0'),
+    ("peers/test_peers.py", "metrics/conventions.py", 'name="xgboost", ties="stable", no_relevant=1, cutoff=32', 'name="xgboost", ties="stable", no_relevant=1'),
+    ("peers/test_peers.py", "metrics/conventions.py", 'recall={"no_relevant": 1}', "recall={}"),
+    ("hosts/test_logged_names.py", "_hosts/log_names.py", 'name.startswith(("auc", "map", "ndcg", "pre"))', 'name.startswith(("auc", "map", "ndcg"))'),
+    ("hosts/test_logged_names.py", "_hosts/log_names.py", 'name.rpartition(" ")[2], name)', "name, name)"),
 ]
 # fmt: on
 
