@@ -146,6 +146,7 @@ MUTANTS = [  # tests, file, code, and the fault in its place
     ("peers/test_peers.py", "metrics/conventions.py", 'recall={"no_relevant": 1}', "recall={}"),
     ("hosts/test_logged_names.py", "_hosts/log_names.py", 'name.startswith(("auc", "map", "ndcg", "pre"))', 'name.startswith(("auc", "map", "ndcg"))'),
     ("hosts/test_logged_names.py", "_hosts/log_names.py", 'name.rpartition(" ")[2], name)', "name, name)"),
+    ("hosts/test_host_contract.py", "_hosts/log_names.py", "owner = request.asked | {canonical: canonical", "owner = {canonical: canonical"),
 ]
 # fmt: on
 

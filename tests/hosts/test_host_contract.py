@@ -402,6 +402,11 @@ def test_a_name_that_is_in_the_log_already_is_refused(name: str, params: Any, ta
         (["mrr", "map"], {"names": {"mrr": "x", "map": "x"}}, "be logged as 'x', which is the name of mrr"),
         (["mrr", "map"], {"names": {"mrr": "map", "map": "mrr"}}, "which is the name of map here"),
         (
+            ["mrr", "ap@5"],
+            {"names": {"mrr": "ap@5", "ap@5": "x"}},
+            "which is the name of map@5 here",
+        ),  # as it was asked for
+        (
             ["map@5", ltr.MAP(k=5)],
             {"convention": "trec_eval", "ties": "mean"},
             r'as .map@5., which is the name of map@5 here\..*names={"map\(denominator=relevant\)@5": "map@5_2"}',
