@@ -157,7 +157,7 @@ class DCG(GainMetric, RankMetric):
             return np.asarray(1 / np.log2(np.maximum(ranks, 2)))
         if self.discount == "position":
             return np.asarray(1 / ranks)
-        discounts = np.asarray(self.discount(ranks.copy()), dtype=np.float64)
+        discounts = np.array(self.discount(ranks.copy()), dtype=np.float64)  # a copy, as of gains
         if discounts.shape != ranks.shape or not (np.isfinite(discounts) & (discounts >= 0)).all():
             raise LtrValueError(
                 f"The discount of {self} must give one finite number of at least 0 for each of the ranks 1 to "

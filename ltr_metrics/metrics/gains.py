@@ -72,7 +72,7 @@ class GainMetric(Metric):
         elif isinstance(self.gain, tuple):
             gains = of_table(queries, self.gain, f"gain table of {self}")
         else:
-            gains = np.asarray(self.gain(grades.copy()), dtype=np.float64)
+            gains = np.array(self.gain(grades.copy()), dtype=np.float64)  # a copy: the function may keep its array
             if gains.shape != grades.shape:
                 raise LtrValueError(
                     f"The gain of {self} must give one gain per grade: got {gains.shape} for {grades.shape}."

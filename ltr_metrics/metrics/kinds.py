@@ -18,7 +18,7 @@ The functions of these names in ``_ranks/sums.hpp`` say how each kind treats tie
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -30,13 +30,18 @@ Kind = Literal["gains", "precisions", "cascade"]
 MethodName = Literal[
     "by_grade", "by_row", "by_rank", "by_query", "divisor", "gains", "discounts", "relevant", "n_relevant"
 ]  # fmt: skip
-MAY_BE_UNDEFINED = ("divisor", "n_relevant")  # NaN for a query on which the metric is undefined
+NamedResult = MethodName | Literal["divisors", "values", "query_weight"]
+RESULTS: tuple[NamedResult, ...] = (*get_args(MethodName), "divisors", "values", "query_weight")
+MAY_BE_UNDEFINED = ("divisor", "n_relevant", "divisors", "values")  # NaN for a query on which the metric is undefined
+MAY_BE_NONE = ("by_row", "query_weight")
 
 
 def checked(
-    name: MethodName, what: str, values: Any, queries: LabelledQueries, argument: int | None = None
+    name: NamedResult, what: str, values: Any, queries: LabelledQueries, argument: Any = None
 ) -> AnyArray | None:
-    """Return the values of a method as an array, if they have its shape and are finite.
+    """Return what a method of a user's class has returned as a new array, if it has the right shape and is finite.
+
+    All that such a method returns passes here before anything reads it, so it may change or be filled again later.
 
     Parameters
     ----------
@@ -48,19 +53,18 @@ def checked(
         What it returned.
     queries : LabelledQueries
         The queries that it was called with.
-    argument : int or None
+    argument : int, list of int, or None
         The further argument that it was called with, such as the number of ranks.
     """
-    if name == "by_row" and values is None:
+    if name in MAY_BE_NONE and values is None:
         return None
-    try:
-        array = np.asarray(values, dtype=np.float64, order="C")  # as the compiled core reads it
-    except (TypeError, ValueError):
-        raise LtrTypeError(f"{what} must return numbers. Got {values!r}.") from None
     what_it_has, shapes = _shapes(name, queries, argument)
+    wanted = f"{what} must return {what_it_has}: {' or '.join(map(str, shapes))}."
+    array = _as_floats(values)
+    if array is None:
+        raise LtrTypeError(f"{wanted} Got {values!r}, which is not an array of numbers.")
     if array.shape not in shapes:
-        allowed = " or ".join(map(str, shapes))
-        raise LtrValueError(f"{what} must return {what_it_has}: {allowed}. Got the shape {array.shape}.")
+        raise LtrValueError(f"{wanted} Got the shape {array.shape}.")
     if name == "relevant":
         if not np.isin(array, (0.0, 1.0)).all():
             raise LtrValueError(f"{what} must return True or False for each distinct grade. Got {values!r}.")
@@ -69,10 +73,23 @@ def checked(
     if name not in MAY_BE_UNDEFINED and not is_finite.all():
         index = ", ".join(map(str, np.argwhere(~is_finite)[0].tolist()))
         raise LtrValueError(f"{what} must return finite numbers. Got {array[~is_finite][0]} at the index [{index}].")
+    if name == "query_weight" and (array < 0).any():
+        raise LtrValueError(f"{what} must return numbers that are not negative. Got {array.min():g}.")
     return array
 
 
-def _shapes(name: MethodName, queries: LabelledQueries, depth: int | None) -> tuple[str, list[tuple[Any, ...]]]:
+def _as_floats(values: Any) -> FloatArray | None:
+    """Return a copy as the compiled core reads it, or None if the values are not numbers."""
+    if values is None:
+        return None
+    try:
+        array = np.asarray(values)
+        return np.array(array, dtype=np.float64, order="C") if array.dtype.kind in "biufO" else None
+    except (TypeError, ValueError):  # rows of different lengths, and objects
+        return None
+
+
+def _shapes(name: NamedResult, queries: LabelledQueries, argument: Any) -> tuple[str, list[tuple[Any, ...]]]:
     """Return what a method has a value for, in words, and the shapes that it may return."""
     if name in ("by_grade", "gains", "relevant"):
         return "one value for each distinct grade, an array of shape", [(len(queries.grades),)]
@@ -80,8 +97,12 @@ def _shapes(name: MethodName, queries: LabelledQueries, depth: int | None) -> tu
         return "one value for each row, an array of shape", [(queries.n_rows,)]
     if name in ("by_query", "divisor", "n_relevant"):
         return "one number, or one for each query, an array of shape", [(), (queries.n_queries,)]
+    if name in ("values", "query_weight"):
+        return "one number for each query, an array of shape", [(queries.n_queries,)]
+    if name == "divisors":
+        return "one number for each cutoff and query, an array of shape", [(len(argument), queries.n_queries)]
     of_ranks = "for each rank, for each query and rank, or for each rank of each query, query after query"
-    return f"one number, or one {of_ranks}", [(), (depth,), (queries.n_queries, depth), (queries.n_rows,)]
+    return f"one number, or one {of_ranks}", [(), (argument,), (queries.n_queries, argument), (queries.n_rows,)]
 
 
 def refuse_outside_domain(

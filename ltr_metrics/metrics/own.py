@@ -26,7 +26,7 @@ from ltr_metrics._rows.signatures import explaining_calls
 from ltr_metrics.errors import LtrTypeError, LtrValueError, naming
 from ltr_metrics.metrics.all_metrics import BY_NAME, METRICS
 from ltr_metrics.metrics.base import METHODS, Metric, RankMetric, is_of_user, spell
-from ltr_metrics.metrics.kinds import Kind
+from ltr_metrics.metrics.kinds import RESULTS, Kind
 from ltr_metrics.metrics.other_names import other_name_hint
 
 DECLARATIONS = ("KIND", "values", *METHODS)  # what a class can say of its values
@@ -248,9 +248,11 @@ def _refuse_unfinished(cls: type[Metric]) -> None:
         raise LtrTypeError(f"{cls.__name__} must be a dataclass: write @dataclass(frozen=True, kw_only=True) above it.")
     if issubclass(cls, RankMetric):
         require_option(f"{cls.__name__}.KIND", cls.KIND, get_args(Kind))
+    for name in RESULTS:
+        if any(name in vars(one) and not isinstance(vars(one)[name], FunctionType) for one in cls.__mro__):
+            owner = "ranking" if name == "values" else "queries, ..."
+            raise LtrTypeError(f"{cls.__name__}.{name} must be a method: write def {name}(self, {owner}).")
     for name in sorted(_overridden(cls)):
-        if name in METHODS and not isinstance(vars(cls).get(name, Metric.check), FunctionType):
-            raise LtrTypeError(f"{cls.__name__}.{name} must be a method: write def {name}(self, queries, ...).")
         remedy = _why_uncalled(cls, name)
         if remedy:
             raise LtrTypeError(f"Nothing reads {name} of {cls.__name__}. {remedy}")

@@ -316,7 +316,11 @@ GRADES = {"by_grade": lambda self, q: q.grades}
             r"by_grade must return one value for each dist",
         ),
         (ltr.Recall, {"divisor": lambda self, q, k: np.ones(9)}, r"divisor must return one number, .* shape \(9,\)"),
-        (ltr.Recall, {"by_rank": lambda self, q, depth: "x"}, "by_rank must return numbers. Got 'x'"),
+        (
+            ltr.Recall,
+            {"by_rank": lambda self, q, depth: "x"},
+            "by_rank must return one number, or .* Got 'x', which is not an array of numbers",
+        ),
         (ltr.Recall, {"by_rank": lambda self, q, depth: np.ones(depth + 9)}, r"by_rank must return .*\(12,\)"),
         (ltr.Recall, {"relevant": lambda self, q: q.grades}, "relevant must return True or False"),
         (ltr.InterpolatedPrecision, {"relevant": lambda self, q: q.grades < 2}, "must not count a grade as relevant"),
@@ -416,6 +420,83 @@ def test_what_a_function_has_returned_may_change_later() -> None:
     assert queries.evaluate([3, 2, 1], metric)[metric] == first == 2
 
 
+class Reused:
+    """A method that fills the same array again for each data set."""
+
+    def __init__(self) -> None:
+        self.array = np.empty(0)
+
+    def method(self) -> Callable[..., np.ndarray]:
+        def fill(metric: ltr.RankMetric, queries: Any, *further: Any) -> np.ndarray:
+            self.array = self.array if len(self.array) else np.empty(queries.n_rows)
+            self.array[:] = queries.grades[-1]
+            return self.array
+
+        return fill
+
+
+@pytest.mark.parametrize("name", ["by_row", "by_rank", "by_grade", "divisor", "gains", "discounts"])
+def test_what_a_method_has_returned_may_be_filled_again(name: str) -> None:
+    base = ltr.DCG if name in ("gains", "discounts") else ltr.RankMetric
+    usual = {} if name in ("by_row", "by_grade", "gains", "discounts") else {"by_grade": lambda self, q: 1.0 + q.grades}
+    own = subclass(base, **usual, **{name: Reused().method()})()
+    first, second = ltr.Queries([1, 4], group=[1, 1]), ltr.Queries([2, 8], group=[1, 1])
+    before = first.evaluate([1, 1], own)[own]
+    assert second.evaluate([1, 1], own)[own] != before
+    assert first.evaluate([1, 1], own)[own] == first.evaluate([2, 1], [own, "mrr"])[own] == before
+
+
+@pytest.mark.parametrize(
+    ("name", "returned", "message"),
+    [
+        (
+            "values",
+            None,
+            r"values must return one number for each query, an array of shape: \(2,\). Got None, which is",
+        ),
+        ("values", "1", r"\(2,\)\. Got '1', which is not an array"),
+        ("values", ["1", "2"], r"\(2,\)\. Got \['1', '2'\], which is not an array of numbers"),
+        ("values", np.array([1j, 2]), r"which is not an array of numbers"),
+        ("values", [[1.0], [1.0, 2.0]], r"which is not an array of"),
+        ("values", 0.5, r"\(2,\)\. Got the shape \(\)\."),
+        ("values", np.ones(1), r"\(2,\)\. Got the shape \(1,\)\."),
+        ("values", np.ones((2, 1)), r"\(2,\)\. Got the shape \(2, 1\)\."),
+        (
+            "query_weight",
+            np.ones(3),
+            r"query_weight must return one number for each query.*\(2,\)\. Got the shape \(3,\)",
+        ),
+        ("query_weight", [1.0, -1.0], r"query_weight must return numbers that are not negative\. Got -1"),
+        ("query_weight", [1.0, math.nan], r"query_weight must return finite numbers\. Got nan at the index \[1\]"),
+        ("divisors", np.ones(2), r"divisors must return one number for each cutoff.*\(1, 2\)\. Got the shape \(2,\)"),
+        ("divisors", np.ones((2, 1)), r"divisors must .*\(1, 2\)\. Got the shape \(2, 1\)"),
+        ("by_grade", None, r"by_grade must return one value for each distinct grade.*\(2,\)\. Got None"),
+    ],
+)
+@pytest.mark.parametrize("inherited", [False, True])
+def test_what_a_method_returns_has_the_shape_that_is_read(
+    name: str, returned: Any, message: str, inherited: bool
+) -> None:
+    base = ltr.Metric if name in ("values", "query_weight") else ltr.CG
+    body: dict[str, Any] = {"values": lambda self, ranking: np.ones(2)} if name == "query_weight" else {}
+    body[name] = lambda self, *arguments: returned
+    own = dataclass(frozen=True, kw_only=True)(
+        type("Own", (type("Mixin", (), body), base), {"NAME": "own", "__module__": __name__})
+        if inherited
+        else type("Own", (base,), body | {"NAME": "own", "__module__": __name__})
+    )
+    with pytest.raises(ltr.LtrError, match=rf"Own\.{name} .*{message}|Own\.{message}"):
+        ltr.evaluate([1, 0, 1], [3, 2, 1], group=[1, 2], metrics=own())
+
+
+@pytest.mark.parametrize("name", ["values", "divisors", "by_grade"])
+def test_what_no_instance_is_passed_to_is_refused(name: str) -> None:
+    base = ltr.Metric if name == "values" else ltr.CG
+    own = subclass(base, **{name: staticmethod(lambda *arguments: np.ones(1))})()
+    with pytest.raises(ltr.LtrTypeError, match=rf"Own.*\.{name} must be a method: write def {name}\(self"):
+        ltr.evaluate([1, 0], [2, 1], group=[2], metrics=own)
+
+
 @pytest.mark.parametrize("metric", [ltr.QMeasure(beta=1.7e308), ltr.QMeasure(beta=1e308, k=2)])
 def test_parameters_that_lead_beyond_float64_are_refused(metric: ltr.QMeasure) -> None:
     refused = pytest.raises(ltr.LtrValueError, match="must return finite numbers")
@@ -476,9 +557,3 @@ def test_a_class_cannot_change_what_others_read() -> None:
 
     with pytest.raises(ValueError, match="read-only"):
         ltr.evaluate([1, 0, 2], [3, 2, 1], group=[3], metrics=subclass(ltr.DCG, by_grade=by_grade)())
-
-
-def test_what_is_no_method_is_refused() -> None:
-    metric = subclass(ltr.RankMetric, by_grade=staticmethod(lambda queries: queries.grades))()
-    with pytest.raises(ltr.LtrTypeError, match=r"OwnRankMetric.by_grade must be a method: write def by_grade\(self"):
-        ltr.evaluate([1, 0, 2], [3, 2, 1], group=[3], metrics=metric)
