@@ -106,6 +106,8 @@ class Ranking(Cache):
         self.starts: IntArray = queries.ranked_ends - self.n_ranked
         self._scores_of_rows = None if is_order else scores  # of an order of documents, nobody knows the scores
         self._is_tied_with_next = ranked.is_tied_with_next
+        for array in (*ranked, self.starts):
+            array.setflags(write=False)  # all metrics of a call see the same ranking
 
     @cached_property
     def query(self) -> IntArray:

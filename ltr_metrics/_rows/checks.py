@@ -240,10 +240,10 @@ def _refuse_inexact(array: AnyArray, name: str) -> None:
 
 
 def as_flags(values: Any, name: str, n_rows: int) -> BoolArray:
-    """Return a boolean array; 0 and 1 are accepted, anything else is not."""
+    """Return a new boolean array; 0 and 1 are accepted, anything else is not."""
     array = as_vector(values, name, n_rows)
     if array.dtype == np.bool_:
-        return array
+        return array.copy()
     if array.dtype.kind in "iuf":
         bad = ~np.isin(array, (0, 1))
     else:
@@ -254,6 +254,18 @@ def as_flags(values: Any, name: str, n_rows: int) -> BoolArray:
         row = int(bad.argmax())
         raise LtrTypeError(f"{name} must be True or False for each row: got {array[row]} at row {row}.")
     return array.astype(np.bool_)
+
+
+def copy_of(values: Any) -> Any:
+    """Return a copy of an array, a list or a column of a table, which later changes of the caller's do not reach.
+
+    What can neither be copied nor changed, such as a tuple or a column of Arrow, is returned as it is.
+    """
+    if isinstance(values, memoryview):
+        return np.array(values)
+    names = ("copy", "clone", "__copy__")  # of NumPy, lists and pandas; of polars and torch; of array.array
+    copy = next((getattr(values, name) for name in names if hasattr(values, name)), None)
+    return copy() if callable(copy) else values
 
 
 def has_named_columns(thing: Any) -> bool:

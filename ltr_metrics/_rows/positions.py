@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ltr_metrics._rows.checks import BoolArray, FloatArray, as_numbers
+from ltr_metrics._rows.checks import BoolArray, FloatArray, as_numbers, copy_of
 from ltr_metrics._rows.grouping import GroupedRows
 from ltr_metrics.errors import LtrValueError
 
@@ -44,6 +44,9 @@ class Positions:
     """
 
     places: Any
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "places", copy_of(self.places))
 
     def as_scores(self, queries: GroupedRows) -> tuple[FloatArray, BoolArray]:
         """Return a score per row, and a flag per row that says whether it has a position."""

@@ -20,6 +20,7 @@ from ltr_metrics._rows.checks import (
     IntArray,
     as_flags,
     as_numbers,
+    copy_of,
     named_columns,
     require_option,
 )
@@ -162,7 +163,8 @@ class LabelledQueries(GroupedRows):
         self.weight: FloatArray | None = None
         if query_weight is not None or sample_weight is not None:
             self.weight = weights(self, query_weight, sample_weight)
-        self.columns: dict[str, Any] = {} if columns is None else named_columns(columns, "columns")
+        columns = {} if columns is None else named_columns(columns, "columns")
+        self.columns: dict[str, Any] = {name: copy_of(column) for name, column in columns.items()}
         self.segments: Segmentations = {} if by is None else segmentations(self, by)
         self.cluster_labels: Labels | None = None if cluster is None else labels_of(self, "cluster", cluster)
         self.cluster: IntArray | None = None if self.cluster_labels is None else self.cluster_labels[1]
@@ -171,10 +173,13 @@ class LabelledQueries(GroupedRows):
         self.warns_of_labels = self.warns_of_positions = True
         # Until the first scores have been compared with the labels; grades have few different values.
         self.may_be_swapped = 2 * len(self.grades) > self.n_rows
-        shared = (self.qid, self.sizes, self.n_documents, self.grades, self.grade_index, self.weight, self.cluster)
-        for array in shared:
-            if array is not None:
-                array.setflags(write=False)  # results and callables of metrics get these arrays without a copy
+        self.lock()
+
+    def lock(self) -> None:
+        """Let nobody write to the arrays, which results, callables of metrics and the compiled core share."""
+        for values in vars(self).values():
+            if isinstance(values, np.ndarray):
+                values.setflags(write=False)
 
     # -- ranked documents ------------------------------------------------------------------------
 
@@ -193,6 +198,7 @@ class LabelledQueries(GroupedRows):
         """Return a copy in which a document has a rank only if it is retrieved in both."""
         other = copy(self)
         other.restrict_ranking(retrieved, "no retrieved document has a position")
+        other.lock()
         return other
 
     def restrict_ranking(self, is_ranked: BoolArray, otherwise: str) -> None:
@@ -363,7 +369,9 @@ class LabelledQueries(GroupedRows):
         column = as_numbers(values, what, self.n_rows).astype(np.float64)
         is_read = np.True_ if self.retrieved is None else self.retrieved
         self._refuse_rows(f"{what} must be finite", column, ~np.isfinite(column) & is_read)
-        return np.where(is_read, column, 0.0)
+        column = np.where(is_read, column, 0.0)
+        column.setflags(write=False)
+        return column
 
 
 def _distinct_grades(labels: AnyArray) -> tuple[FloatArray, AnyArray]:

@@ -32,7 +32,7 @@ def ranked_rows(queries: LabelledQueries, scores: Any) -> RankedRows:
     if isinstance(scores, Positions):
         scores, has_position = scores.as_scores(queries)
         queries = queries if has_position.all() else queries.with_retrieved(has_position)
-    return RankedRows(queries, np.asarray(scores))
+    return RankedRows(queries, np.array(scores))  # the caller may change them later
 
 
 class RankedDocument(NamedTuple):

@@ -13,7 +13,7 @@ import catboost
 import numpy as np
 
 from ltr_metrics._hosts.frames import HostCall, find_call
-from ltr_metrics._rows.checks import AnyArray, IntArray
+from ltr_metrics._rows.checks import AnyArray, IntArray, copy_of
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.logs.training_log import Round
@@ -43,7 +43,7 @@ class ValidationSet:
     """
 
     def __init__(self, valid: Any, sample_weight: Any = None, columns: Any = None) -> None:
-        self._sample_weight, self._columns = sample_weight, columns
+        self._sample_weight, self._columns = copy_of(sample_weight), columns
         self.data: Any = self
         if isinstance(valid, catboost.Pool):
             self.data, label = valid, valid.get_label()
@@ -53,13 +53,14 @@ class ValidationSet:
             self._label = as_target(label)
             self._queries: dict[str, Any] = {"group": sizes_of_pool(valid)}
         elif isinstance(valid, (tuple, list)) and len(valid) == 2:
-            self._label, self._queries = valid[0], {"qid": valid[1]}
+            self._label, self._queries = copy_of(valid[0]), {"qid": copy_of(valid[1])}
         else:
             raise LtrTypeError(
                 "EvalMetric needs the validation set: the catboost.Pool that you pass to fit(eval_set=...), created "
                 f"with group_id=, or the pair (y, qid). Got a {type(valid).__name__}."
             )
         self.queries = self.queries_with(None)
+        self._columns = self.queries.columns or None  # copies, which belong to it
         self._target = as_target(self._label)
 
     def queries_with(self, weight: Any) -> Queries:
@@ -233,7 +234,7 @@ def refuse_gpu() -> None:
 
 def as_target(label: Any) -> AnyArray:
     """Return labels as CatBoost stores them."""
-    return np.asarray(label, dtype=np.float32)
+    return np.array(label, dtype=np.float32)
 
 
 def sizes_of_pool(pool: Any) -> IntArray:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ltr_metrics._rows.checks import AnyArray, FloatArray, as_numbers, is_number_text, named_columns
+from ltr_metrics._rows.checks import AnyArray, FloatArray, as_numbers, copy_of, is_number_text, named_columns
 from ltr_metrics._rows.id_columns import require_ids
 from ltr_metrics._rows.ids import id_texts, positions_without_repetition
 from ltr_metrics._rows.words import ConventionName
@@ -64,7 +64,7 @@ def fields_of_table(
     # In a table of the command line, the weight and the segments are in front of the query.
     in_front = list(columns)[: list(columns).index("qid")] if is_our_table else []
     of_queries = {name: columns.pop(name) for name in in_front}
-    qid = require_ids(columns.pop("qid"), "qid")
+    qid = require_ids(copy_of(columns.pop("qid")), "qid")
     positions_without_repetition(qid, "frame must hold each query once")
     weight = _numbers(of_queries["weight"], "weight", qid) if "weight" in of_queries else None
     n_documents, n_relevant = (

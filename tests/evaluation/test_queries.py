@@ -482,3 +482,104 @@ def test_the_audit_reports_repeated_documents_instead() -> None:
         "n_rows": 1, "n_queries": 1, "qid": 2, "docid": "c"
     }  # fmt: skip
     assert ltr.Queries(Y, qid=[1, 1, 2, 2], docid=["a", "b", "a", "b"]).n_queries == 2  # in two queries
+
+
+# -- what is given may change later ----------------------------------------------------------------
+
+
+def given() -> dict[str, Any]:
+    """Return new arrays for all options that take arrays."""
+    rng = np.random.default_rng(0)
+    n, judged = 40, rng.random(40) < 0.8
+    return {
+        "y_true": np.where(judged, rng.integers(0, 3, n), 0).astype(float),
+        "qid": np.repeat(np.arange(8), 5),
+        "sample_weight": rng.integers(1, 5, n).astype(float),
+        "docid": np.array([f"d{i}" for i in range(n)]),
+        "retrieved": rng.random(n) < 0.9,
+        "judged": judged,
+        "columns": {"margin": rng.normal(size=n), "price": pd.Series(rng.normal(size=n)), "cost": list(range(n))},
+        "by": {"device": np.repeat(["a", "b"], 20)},
+        "cluster": np.repeat(np.arange(4), 10),
+    }
+
+
+def spoil(*options: Any) -> None:
+    """Overwrite all arrays, as somebody does who fills them again."""
+    for values in options:
+        if isinstance(values, dict):
+            spoil(*values.values())
+        elif isinstance(values, pd.Series):
+            values.iloc[:] = 7
+        elif isinstance(values, (np.ndarray, list)):
+            values[:] = [values[-1]] * len(values)
+
+
+METRICS = ["ndcg@3", "judged@3", "mean_of(margin)@2", "sum_of(price)", "mean_of(cost)"]
+OPTIONS: dict[str, Any] = {"metrics": METRICS, "ties": "docid"}
+
+
+def of_queries() -> Any:
+    data, score = given(), np.random.default_rng(1).integers(0, 3, 40).astype(float)
+    queries = ltr.Queries(**data)
+    yield (data,)
+    result = queries.evaluate(score, **OPTIONS)
+    yield result.to_dict(), result.skill, {name: one.mean for name, one in result.by["device"].items()}
+
+
+def of_result() -> Any:
+    data, score = given(), np.random.default_rng(1).integers(0, 3, 40).astype(float)
+    result = ltr.evaluate(y_score=score, **data, **OPTIONS)
+    yield data, score
+    yield result.to_dict(), result.skill, result.standard_error
+
+
+def of_comparison() -> Any:
+    data, first = given(), np.random.default_rng(1).normal(size=40)
+    second = -first
+    comparison = ltr.compare({"a": first, "b": second}, **data, metrics="mrr")
+    yield data, first, second
+    yield str(comparison.query(3)), comparison["mrr"]
+
+
+def of_positions() -> Any:
+    places = np.tile([2.0, 1, 3, np.nan, 4], 8)
+    positions = ltr.Positions(places)
+    yield (places,)
+    yield ltr.evaluate(given()["y_true"], positions, qid=given()["qid"], metrics="mrr").mean
+
+
+def of_table() -> Any:
+    table = {"qid": np.arange(5), "mrr": np.linspace(0, 1, 5), "documents": np.full(5, 9)}
+    result = ltr.Evaluation.from_per_query(table)
+    yield (table,)
+    yield result.to_dict(), ltr.concat([result]).to_dict()
+
+
+@pytest.mark.parametrize("door", [of_queries, of_result, of_comparison, of_positions, of_table])
+@pytest.mark.filterwarnings("ignore::ltr_metrics.LtrWarning")
+def test_what_is_given_may_change_later(door: Any) -> None:
+    untouched, spoilt = door(), door()
+    next(untouched)
+    spoil(*next(spoilt))
+    assert repr(next(spoilt)) == repr(next(untouched))
+
+
+def test_what_is_shared_is_locked() -> None:
+    queries = ltr.Queries(**given())
+    for name in ("qid", "sizes", "n_ranked", "ranked_rows", "starts", "grades", "grade_index", "judged", "retrieved"):
+        with pytest.raises(ValueError, match="read-only"):
+            getattr(queries, name)[0] = 1
+    with pytest.raises(ValueError, match="read-only"):
+        queries.column("margin")[0] = 1
+
+
+def test_row_weights_near_the_largest_number_are_those_of_one() -> None:
+    largest = np.finfo(float).max
+    data: dict[str, Any] = {"y_true": [1, 0, 0, 1, 0], "y_score": [2, 1, 2, 1, 0], "group": [2, 3], "metrics": "mrr"}
+    result = ltr.evaluate(**data, sample_weight=[largest] * 5)
+    np.testing.assert_array_equal(
+        ltr.Queries([1, 0], group=[2], sample_weight=[largest, largest / 2]).weight, 0.75 * largest
+    )
+    assert result.mean == ltr.evaluate(**data).mean
+    assert result.standard_error["mrr"] == ltr.evaluate(**data).standard_error["mrr"]
