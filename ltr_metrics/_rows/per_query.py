@@ -32,7 +32,7 @@ def weights(rows: GroupedRows, query_weight: Any, sample_weight: Any) -> FloatAr
     if sample_weight is not None:
         row_weights = as_numbers(sample_weight, "sample_weight", rows.n_rows).astype(np.float64)
         refuse_bad_weights(row_weights, "sample_weight", rows.where)
-        return np.asarray(rows.sum_by_query(row_weights) / rows.sizes)
+        return _means_of_rows(rows, row_weights)
     if isinstance(query_weight, Mapping) or _is_by_id(rows, "query_weight", query_weight):
         query_weight = rows.by_query_id("query_weight", query_weight)
     query_weights = as_numbers(query_weight, "query_weight").astype(np.float64)
@@ -43,6 +43,17 @@ def weights(rows: GroupedRows, query_weight: Any, sample_weight: Any) -> FloatAr
         )
     refuse_bad_weights(query_weights, "query_weight", lambda query: f"query {rows.qid[query]}")
     return query_weights
+
+
+def _means_of_rows(rows: GroupedRows, row_weights: FloatArray) -> FloatArray:
+    """Return the mean weight of each query's rows, also where their sum is beyond float64."""
+    with np.errstate(over="ignore"):
+        means: FloatArray = rows.sum_by_query(row_weights) / rows.sizes
+    if not np.isfinite(means).all():
+        exponent = rows.n_rows.bit_length()  # so that no sum of scaled weights can be
+        scaled = rows.sum_by_query(np.ldexp(row_weights, -exponent)) / rows.sizes
+        means = np.where(np.isfinite(means), means, np.ldexp(scaled, exponent))
+    return means
 
 
 def refuse_bad_weights(weight: AnyArray, name: str, where: Callable[[int], str]) -> None:
