@@ -7,6 +7,9 @@ from functools import cached_property, wraps
 from typing import Any, TypeVar, cast
 
 F = TypeVar("F", bound=Callable[..., Any])
+BYTES_KEPT = 2**24  # that each half of the results may take, as they are counted: shared arrays count twice
+BYTES_KEPT_PER_ROW = 64  # of the object, besides: eight numbers
+BYTES_OF_A_RESULT = 1_000  # what a result takes besides its arrays, with its key
 
 
 class Cache:
@@ -16,19 +19,52 @@ class Cache:
     - `cached` is for one with arguments, and `newest_cached` if there may be very many of them.
     - `ltr_metrics.metrics.base.shared_by_cutoffs` is for a metric's methods, whose results belong to the
       queries.
+
+    The results with arguments are in two halves. When the newer half has become too large, `forget_older`
+    drops the other one and begins a new half. Whatever is used again in the meantime moves to the newer half.
+    So no result that is used all the time is ever forgotten, however large it is.
     """
 
-    cache: dict[Any, Any]  # by the function and its arguments
+    n_rows = 0
 
     def __init__(self) -> None:
-        self.cache = {}
+        self.newer: dict[Any, Any] = {}
+        self.older: dict[Any, Any] = {}
+        self.newest: dict[Any, Any] = {}  # the last arguments and their result, by the function
+        self.n_bytes = 0  # of the newer half
+
+    def kept(self, key: Any, compute: Callable[[], Any]) -> Any:
+        """Return the result that is kept under a key, or else compute it and keep it."""
+        try:
+            return self.newer[key]
+        except KeyError:
+            pass
+        result = self.older.pop(key, self)
+        if result is self:
+            result = compute()
+        self.newer[key] = result
+        self.n_bytes += n_bytes_of(result)
+        return result
+
+    def forget_older(self) -> None:
+        """Forget the older results if there are too many newer ones; an evaluation begins with this."""
+        if self.n_bytes > BYTES_KEPT + BYTES_KEPT_PER_ROW * self.n_rows:
+            self.newer, self.older, self.n_bytes = {}, self.newer, 0
 
     def __getstate__(self) -> dict[str, Any]:
+        empty = {"newer": {}, "older": {}, "newest": {}, "n_bytes": 0}
         return {
-            name: {} if name == "cache" else value
+            name: value
             for name, value in self.__dict__.items()
             if not isinstance(getattr(type(self), name, None), cached_property)
-        }
+        } | empty
+
+
+def n_bytes_of(result: Any) -> int:
+    """Return the bytes that a result takes: those of its arrays, and some for itself."""
+    if isinstance(result, tuple):
+        return BYTES_OF_A_RESULT + sum(map(n_bytes_of, result))
+    return BYTES_OF_A_RESULT + int(getattr(result, "nbytes", 0))
 
 
 def cached(function: F) -> F:
@@ -36,10 +72,7 @@ def cached(function: F) -> F:
 
     @wraps(function)
     def look_up(owner: Cache, *arguments: Any) -> Any:
-        key = (function, *arguments)
-        if key not in owner.cache:
-            owner.cache[key] = function(owner, *arguments)
-        return owner.cache[key]
+        return owner.kept((function, *arguments), lambda: function(owner, *arguments))
 
     return cast("F", look_up)
 
@@ -49,10 +82,10 @@ def newest_cached(function: F) -> F:
 
     @wraps(function)
     def look_up(owner: Cache, *arguments: Any) -> Any:
-        newest, result = owner.cache.get(function, (None, None))
+        newest, result = owner.newest.get(function, (None, None))
         if newest != arguments:
             result = function(owner, *arguments)
-            owner.cache[function] = arguments, result
+            owner.newest[function] = arguments, result
         return result
 
     return cast("F", look_up)
