@@ -16,6 +16,7 @@ from mutants import compile_core, copy_of_checkout
 
 TESTS = [
     "metrics/test_metrics.py",
+    "metrics/test_interface.py",
     "metrics/test_ranking.py",
     "metrics/test_exact.py",
     "metrics/test_own_classes.py",
