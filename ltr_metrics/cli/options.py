@@ -54,7 +54,8 @@ class DataFile(click.Path):
         except click.BadParameter as error:
             is_name = "." not in str(value) and os.sep not in str(value)
             hint = " An option takes one value: write --scores A --scores B, and --metrics A,B." if is_name else ""
-            self.fail(f"{error.message}{hint}", param, ctx)
+            folder = f" Name its files, such as {Path(value) / '*.parquet'}." if Path(value).is_dir() else ""
+            self.fail(f"{error.message}{folder or hint}", param, ctx)
 
 
 def with_options(error: Exception) -> str:
@@ -83,6 +84,17 @@ class Option(click.Option):
 
 class Command(click.Command):
     """A subcommand whose help lists the options by section, and whose errors name options."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            if error.option_name != "--result":
+                raise
+            raise click.UsageError(
+                f"{ctx.info_name} needs the rows of DATA, which saved results lack. Only 'ltr-metrics compare' has "
+                "--result; it prints differences and gates of saved results as text, JSON, CSV, Markdown or LaTeX."
+            ) from error
 
     def invoke(self, ctx: click.Context) -> Any:
         try:

@@ -41,6 +41,7 @@ COUNTED_AS_ONE = "counted as one:{}"  # by metric
 
 def write(path: str | os.PathLike[str], fields: Mapping[str, Any], about: Mapping[str, Any] | None = None) -> None:
     """Write the fields of an `Evaluation` to a file, completely or not at all, with JSON values about it."""
+    require_ending(Path(path))
     pyarrow, parquet = import_extra("pyarrow", "report"), import_extra("pyarrow.parquet", "report")
     per_query, qid, fingerprint = fields["per_query"], fields["qid"], fields["fingerprint"]
     scale, clusters = fields["skill_scale"] if fields["shows_skill"] else None, fields["cluster_labels"]
@@ -84,6 +85,15 @@ def _column_of_ids(ids: AnyArray) -> AnyArray:
     return ids if ids.dtype.kind in "biufmM" else np.array(id_texts(ids), dtype=object)
 
 
+def require_ending(path: Path) -> None:
+    """Refuse a name that promises another format than Parquet."""
+    if path.suffix.lower() not in ("", ".parquet", ".pq"):
+        raise LtrValueError(
+            f"A saved result is a Parquet file, so its name must end in .parquet. Got {path}. Values per query as CSV "
+            "are result.to_pandas().to_csv(path), or evaluate --format csv --output FILE."
+        )
+
+
 def _ends(scale: SkillScale) -> dict[str, AnyArray]:
     """Return the columns of both ends of the scale, NaN where the metric is undefined, even if a number fills in."""
     ends = ((CHANCE, scale.values.chance), (IDEAL, scale.values.ideal))
@@ -113,6 +123,8 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, AnyArray], dict[str, A
         table = parquet.read_table(path, partitioning=None, page_checksum_verification=True)
         column = {name: table.column(name).to_numpy() for name in table.column_names}
         header = json.loads((table.schema.metadata or {}).get(KEY, b"{}"))
+    if not isinstance(header, dict):
+        raise LtrValueError(f"{path} has a damaged header: {header!r:.80}. Save the result again.")
     if not header:
         raise LtrValueError(f"{path} is a Parquet file, but not a saved result: it lacks the header of result.save.")
     policy = header.get("policy")

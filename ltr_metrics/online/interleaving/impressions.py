@@ -128,7 +128,7 @@ class Impression:
         """
         try:
             fields = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise LtrValueError(f"A line must be a complete JSON object in UTF-8: {error}.") from None
         if not isinstance(fields, dict):
             raise LtrValueError(f"A line must be a JSON object. Got {short(fields)}.")
