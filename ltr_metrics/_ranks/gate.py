@@ -143,7 +143,7 @@ class Sums:
         self.structs = structs
         array_type: Any = Declared * len(structs)
         self.array = array_type(*structs)
-        self.n_values = 1 + max((int(struct.arrays["out_row"].max()) for struct in structs), default=-1)
+        self.n_values = 1 + max((max(struct.arrays["out_row"].tolist()) for struct in structs), default=-1)
         self.need_scores = any("by_grade" not in struct.arrays for struct in structs)
         self.sizes = structs[0].sizes if structs else None
         if any(struct.sizes is not self.sizes for struct in structs):

@@ -105,7 +105,7 @@ class Declaration(NamedTuple):
     def _refuse_what_is_too_short(self, sizes: IntArray, highest: int) -> None:
         """Raise an error if there is not a value for each rank that a query needs, or for each document."""
         if self.by_rank_start is None:
-            end = min(highest, int(sizes.max()))
+            end = highest if highest <= len(self.by_rank) else min(highest, int(sizes.max()))
         else:
             end = int((self.by_rank_start + np.minimum(sizes, highest)).max())
         if end > len(self.by_rank):

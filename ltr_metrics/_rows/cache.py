@@ -31,7 +31,8 @@ class Cache:
         self.newer: dict[Any, Any] = {}
         self.older: dict[Any, Any] = {}
         self.newest: dict[Any, Any] = {}  # the last arguments and their result, by the function
-        self.n_bytes = 0  # of the newer half
+        self.n_bytes = 0  # of the newer half, without the results that are not counted yet
+        self.uncounted: list[Any] = []
 
     def kept(self, key: Any, compute: Callable[[], Any]) -> Any:
         """Return the result that is kept under a key, or else compute it and keep it."""
@@ -43,16 +44,18 @@ class Cache:
         if result is self:
             result = compute()
         self.newer[key] = result
-        self.n_bytes += n_bytes_of(result)
+        self.uncounted.append(result)
         return result
 
     def forget_older(self) -> None:
         """Forget the older results if there are too many newer ones; an evaluation begins with this."""
+        while self.uncounted:  # not when they are kept: most queries are evaluated once
+            self.n_bytes += n_bytes_of(self.uncounted.pop())
         if self.n_bytes > BYTES_KEPT + BYTES_KEPT_PER_ROW * self.n_rows:
             self.newer, self.older, self.n_bytes = {}, self.newer, 0
 
     def __getstate__(self) -> dict[str, Any]:
-        empty = {"newer": {}, "older": {}, "newest": {}, "n_bytes": 0}
+        empty = {"newer": {}, "older": {}, "newest": {}, "n_bytes": 0, "uncounted": []}
         return {
             name: value
             for name, value in self.__dict__.items()
