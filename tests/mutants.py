@@ -152,6 +152,7 @@ MUTANTS = [  # tests, file, code, and the fault in its place
     ("hosts/test_logged_names.py", "_hosts/log_names.py", 'name.startswith(("auc", "map", "ndcg", "pre"))', 'name.startswith(("auc", "map", "ndcg"))'),
     ("hosts/test_logged_names.py", "_hosts/log_names.py", 'name.rpartition(" ")[2], name)', "name, name)"),
     ("hosts/test_host_contract.py", "_hosts/log_names.py", "owner = request.asked | {canonical: canonical", "owner = {canonical: canonical"),
+    ("metrics/test_exact.py", "evaluation/means.py", "int(np.frexp(weight.max())[1]) if weight.any() else LEAST_EXPONENT", "0"),
 ]
 # fmt: on
 

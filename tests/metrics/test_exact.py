@@ -150,6 +150,7 @@ def test_a_standard_error_keeps_its_digits_where_values_hardly_differ() -> None:
     squares = sum((a * (b - mean)) ** 2 for a, b in zip(w, x, strict=True))
     expected = (squares * 50 / 49).sqrt() / sum(w)
     assert standard_error(values, weight) == pytest.approx(float(expected), rel=1e-14, abs=0)
+    assert standard_error(values, weight * 2.0**1008) == standard_error(values, weight)  # whose sum is beyond float64
 
 
 @pytest.mark.parametrize("metric", ["sum_of(c)", "mean_of(c)@2"])
