@@ -25,9 +25,8 @@ RankBy = Literal["score", "rank"]
 NamedGain = Literal["exp", "linear"]
 
 # -- comparison
-Test = Literal["randomization", "t", "wilcoxon"]
-Correction = Literal["holm", "bonferroni", "bh", "none"]
-CorrectionOver = Literal["models", "all"]
+Test = Literal["randomization", "t"]
+Correction = Literal["holm", "bh", "none"]
 QueriesOfComparison = Literal["same", "common"]
 IntervalMethod = Literal["wider", "bca", "t"]
 FamilyOfGate = Literal["candidates", "one"]

@@ -422,11 +422,6 @@ class Comparison:
     correction: words.Correction = statistics_option(
         "--correction", "Correct the p-values for multiple comparisons by this method.", default="holm"
     )
-    correction_over: words.CorrectionOver = statistics_option(
-        "--correction-over",
-        "Correct over the models of each metric (models), or over all models and metrics together (all).",
-        default="models",
-    )
     power: float = statistics_option(
         "--power", "Set the power of the minimum detectable effect.", "NUMBER", type=SHARE, default=0.8
     )

@@ -18,7 +18,7 @@ MAX_REASONS = 7  # models that show what they passed; of more, that is in the fo
 MAX_GRADES = 10
 MAX_STEPS = 6  # that draw a grade
 PASSED, FAILED = "✓", "✕"
-CORRECTIONS = {"holm": "Holm", "bonferroni": "Bonferroni", "bh": "Benjamini-Hochberg", "none": "not corrected"}
+CORRECTIONS = {"holm": "Holm", "bh": "Benjamini-Hochberg", "none": "not corrected"}
 LONG_COMMAND = 70  # characters
 WORDS = {"better": "better", "worse": "worse", "unclear": "no clear difference", "untested": "not testable"}
 

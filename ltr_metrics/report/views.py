@@ -150,7 +150,7 @@ def _to_know(report: Report) -> dict[str, Pieces]:
 def _differences(report: Report, comparison: Comparison) -> Iterator[PagePart]:
     """Yield the differences as a table with a forest, on one axis for all metrics of a scale."""
     settings = comparison.settings
-    n_tests = len(comparison.candidates) * (len(comparison.metrics) if settings.correction_over == "all" else 1)
+    n_tests = len(comparison.candidates)
     adjusted = f"{CORRECTIONS[settings.correction]}, {n_tests:,} test{'s' * (n_tests != 1)}"
     header = [
         Cell("model"),

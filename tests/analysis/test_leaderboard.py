@@ -146,19 +146,18 @@ def test_all_pairs_are_those_of_each_baseline_and_corrected_together() -> None:
         ltr.gate(pairs, "map > 0")
 
 
-@pytest.mark.parametrize("over", ["models", "all"])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_groups_of_columns_change_no_digit(weighted: bool, over: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_groups_of_columns_change_no_digit(weighted: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     X, y, qid = ltr.make_ranking(n_queries=60, random_state=1)
     scores = {f"model {j}": X[:, j % 5] + X[:, j % 3] for j in range(4)}
     options: dict[str, Any] = {"qid": qid, "metrics": ["map", "ndcg@5", "mrr"], "baseline": None, "n_resamples": 500}
     options |= {"query_weight": np.arange(60) + 1.0} if weighted else {}
-    together = ltr.compare(scores, y, correction_over=over, **options)
+    together = ltr.compare(scores, y, **options)
     assert together.leaderboard.rows
     for n in (1, 4, 5):
         monkeypatch.setattr(resampling, "MOST_COLUMNS", n)
         monkeypatch.setattr(resampling, "LEAST_COLUMNS", n)
-        groups = ltr.compare(scores, y, correction_over=over, **options)
+        groups = ltr.compare(scores, y, **options)
         assert groups.rows == together.rows
         assert groups.leaderboard.rows == together.leaderboard.rows
 

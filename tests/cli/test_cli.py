@@ -259,10 +259,9 @@ AB = "--scores a=Column_0 --scores b=Column_1 -m ndcg@5,map --n-resamples 200"
 COMPARE: dict[str, tuple[str, dict[str, Any]]] = {
     "LETOR": (AB.replace("Column_0", "1").replace("Column_1", "2"), {}),
     "statistics": (
-        f"{AB} --confidence 0.9 --power 0.7 --test t --correction bh --correction-over all --interval bca --seed 3",
-        {"confidence": 0.9, "power": 0.7, "test": "t", "correction": "bh", "correction_over": "all", "interval": "bca", "random_state": 3},
+        f"{AB} --confidence 0.9 --power 0.7 --test t --correction bh --interval bca --seed 3",
+        {"confidence": 0.9, "power": 0.7, "test": "t", "correction": "bh", "interval": "bca", "random_state": 3},
     ),
-    "Wilcoxon": (f"{AB} --test wilcoxon --correction bonferroni", {"test": "wilcoxon", "correction": "bonferroni"}),
     "columns": (f"{AB} --weight traffic --cluster user --segment device", {"sample_weight": "traffic", "cluster": "user", "by": ["device"]}),
     "convention": (f"{AB} --convention letor --ties worst --no-relevant skip", {"convention": "letor", "ties": "worst", "no_relevant": "skip"}),
     "baseline": (f"{AB} --baseline b", {"baseline": "b"}),

@@ -40,7 +40,6 @@ CASES: list[tuple[object, Callable[[str], object]]] = [  # the words, and a call
     (cascade.StopOfPFound, lambda word: ltr.PFound(p_rel=word)),
     (words.Test, lambda word: compare(test=word)),
     (words.Correction, lambda word: compare(correction=word)),
-    (words.CorrectionOver, lambda word: compare(correction_over=word)),
     (words.QueriesOfComparison, lambda word: compare(queries=word)),
     (words.IntervalMethod, lambda word: compare(interval=word)),
     (words.InterleavingMethod, lambda word: Impression(method=word, rankings=None, shown=["x"], clicks=[])),

@@ -293,7 +293,7 @@ class Outcome(Tabular):
             n = min(share * (1 - share) / error**2 * ratio**2, n_decided)
         low = float(stats.beta.ppf(1 - level, share * n, (1 - share) * n + 1)) if share > 0 else 0.0
         high = float(stats.beta.ppf(level, share * n + 1, (1 - share) * n)) if share < 1 else 1.0
-        return share, low, high, float(p_values(sample, "randomization")[0][0])
+        return share, low, high, float(p_values(sample, "randomization")[0])
 
     def _credit_statistics(self, difference: FloatArray, confidence: float) -> tuple[float, ...]:
         """Return the limits of the mean difference and the p-value, by Student's t over impressions or clusters.
@@ -304,7 +304,7 @@ class Outcome(Tabular):
         if sample.n_units[0] < 2 or sample.is_constant[0]:
             return UNDEFINED
         low, high = intervals(sample, "t", confidence)
-        return float(low[0]), float(high[0]), float(p_values(sample, "t")[0][0])
+        return float(low[0]), float(high[0]), float(p_values(sample, "t")[0])
 
     def _offline_values(self, metric: Any, truth: Any) -> FloatArray:
         """Return a number for each model; higher is better."""
