@@ -2,8 +2,7 @@
 
 Each draw is a sample of n queries from a family of differences whose true mean is known. The draws
 go through `ltr_metrics.compare` and `ltr_metrics.gate` themselves, with the rule "metric > 0", so
-that the rates are those of the library. An earlier rule is measured beside it in brackets: only
-BCa from 30 queries on, and the wider interval below 30.
+that the rates are those of the library.
 """
 
 from __future__ import annotations
@@ -26,7 +25,6 @@ METRIC = "ndcg_exp@10"
 RULE = f"{METRIC} > 0"
 SIZES = (10, 20, 30, 40, 60, 100, 300)
 DIFFERENCE = 0.01  # true difference, for the power
-FEW = 30  # queries below which the earlier rule looked at Student's t
 TOGETHER = 250  # draws that are the models of one comparison
 NOISE = (0.02, 0.1)  # added to BM25, which lies between 0 and 1 in each query
 POOL = 100  # pairs of noisy copies of BM25, with 784 queries each
@@ -128,7 +126,7 @@ def compared(differences: FloatArray, *, weight: FloatArray | None = None, **opt
 
     models = {"base": evaluation(np.zeros(n))}
     models |= {str(draw): evaluation(column) for draw, column in enumerate(np.ascontiguousarray(differences.T))}
-    defaults: Any = {"test": "t", "correction": "none", "interval": "wider", "n_resamples": 2_000, "random_state": 0}
+    defaults: Any = {"test": "t", "correction": "none"}
     return ltr.compare(models, baseline="base", **defaults | options)
 
 
@@ -140,26 +138,21 @@ def drawn(family: Family, n: int, n_draws: int) -> Iterator[dict[str, Any]]:
             "differences": family.draw(rng, n, min(TOGETHER, n_draws - chunk * TOGETHER)),
             "weight": family.weight and family.weight(rng, n),
             "cluster": family.cluster and family.cluster(n),
-            "random_state": chunk,
         }
 
 
-def rates(family: Family, n: int, n_draws: int) -> dict[str, Rates]:
-    """Return the rates of the gate, and of the earlier rule where all queries weigh the same."""
-    methods = {"now": "wider"}
-    if family.weight is None and family.cluster is None:
-        methods["before"] = "wider" if n < FEW else "bca"
+def rates(family: Family, n: int, n_draws: int) -> Rates:
+    """Return the rates of the gate."""
 
-    def share(method: str, true: float) -> float:
+    def share(true: float) -> float:
         passed = []
         for draws in drawn(family, n, n_draws):
             values = draws["differences"]
             moved = values + np.where(values != 0, true / family.changed, 0.0)
-            passed.append(passes(**draws | {"differences": moved, "interval": method}))
+            passed.append(passes(**draws | {"differences": moved}))
         return float(np.concatenate(passed).mean())
 
-    found = {method: Rates(share(method, 0.0), share(method, DIFFERENCE)) for method in set(methods.values())}
-    return {when: found[method] for when, method in methods.items()}
+    return Rates(share(0.0), share(DIFFERENCE))
 
 
 @click.command(help="Measure how often the gate passes, with and without a true difference.")
@@ -169,11 +162,10 @@ def main(draws: int) -> None:
     for family in families(mq2008()):
         of_sizes = [rates(family, n, draws) for n in SIZES]
         for which, rows in enumerate(tables.values()):
-            percent = [[f"{100 * found[when][which]:.1f}" for when in found] for found in of_sizes]
-            rows.append([family.name, *(f"{now} ({before[0]})" if before else now for now, *before in percent)])
+            rows.append([family.name, *(f"{100 * found[which]:.1f}" for found in of_sizes)])
         click.echo(f"{family.name}: done", err=True)
     for at, rows in tables.items():
-        echo_table(f"Passes at {at}, in %: now (earlier rule)", SIZES, rows)
+        echo_table(f"Passes at {at}, in %", SIZES, rows)
 
 
 if __name__ == "__main__":

@@ -18,13 +18,13 @@ from benchmarks.gate import METRIC, RULE, compared
 from benchmarks.intervals import echo_table
 from benchmarks.shapes import FloatArray
 from ltr_metrics._rows.words import FamilyOfGate
-from ltr_metrics.analysis.inference import effective_units_of_share, upper_share
+from ltr_metrics.evaluation.limits import bounds
+from ltr_metrics.evaluation.ranges import A_SHARE
 
 CANDIDATES = (1, 5, 10)
 QUERIES = 200
 LOOKS, A_LOOK = (1, 5, 10, 30), 100  # and queries that each of them adds
 SHARES = (0.01, 0.05, 0.1)
-HEAVY_SHARE = 0.0823  # of the weight, if a query of weight w is lost with probability min(.05 w / e, 1)
 SIZES = (10, 20, 50, 72, 100, 300, 1000)
 
 
@@ -54,7 +54,7 @@ def looks(n_looks: int, n_draws: int) -> list[str]:
     n_passes = [0, 0]
     for draw in range(n_draws):
         values = 0.1 * np.random.default_rng([n_looks, draw]).normal(size=(n_looks * A_LOOK, 1))
-        parts = [compared(values[: (look + 1) * A_LOOK], interval="t", n_resamples=100) for look in range(n_looks)]
+        parts = [compared(values[: (look + 1) * A_LOOK]) for look in range(n_looks)]
         for i, declared in enumerate((1, n_looks)):
             n_passes[i] += any(ltr.gate(part, RULE, looks=declared).passed for part in parts)
     return [f"{n_looks} looks", *(f"{100 * n / n_draws:.1f}" for n in n_passes)]
@@ -66,31 +66,23 @@ def shares(limit: float) -> list[str]:
     for n in SIZES:
         lost = np.arange(n + 1)
         probability = stats.binom.pmf(lost, n, limit)
-        now = probability[[upper_share(k / n, n, 0.025) < limit for k in lost.tolist()]].sum()
+        now = probability[[upper(np.repeat([1.0, 0.0], [k, n - k])) < limit for k in lost.tolist()]].sum()
         cells.append(f"{100 * now:.1f} ({100 * probability[lost / n < limit].sum():.0f})")
     return [f"share < {limit:.0%}", *cells]
 
 
-def uneven_shares(n_draws: int) -> list[list[str]]:
-    """Return how often a share of 5 % at its limit passes with clusters and with weights: with and without them."""
-    rows = []
-    for name, is_weighted in (("clusters of 1 to 5, lost whole", False), ("weights lognormal(0, 1), heavy lost", True)):
-        cells = []
-        for n in (100, 300, 1000):
-            n_passes = np.zeros(2)
-            for draw in range(n_draws):
-                rng = np.random.default_rng([n, draw])
-                weight = np.asarray(rng.lognormal(size=n) if is_weighted else 1.0 + np.arange(n) % 5, dtype=np.float64)
-                chance = np.minimum(0.05 * weight / np.e, 1) if is_weighted else np.full(n, 0.05)
-                lost = (rng.random(n) < chance).astype(float)
-                share = float(np.average(lost, weights=weight))
-                kish = weight.sum() ** 2 / (weight**2).sum()
-                numbers = effective_units_of_share(lost, weight, 10**9), float(kish)
-                limit = HEAVY_SHARE if is_weighted else 0.05
-                n_passes += [upper_share(share, number, 0.025) < limit for number in numbers]
-            cells.append("{:.1f} ({:.1f})".format(*(100 * n_passes / n_draws)))
-        rows.append([name, *cells])
-    return rows
+def upper(share: FloatArray) -> float:
+    """Return the upper bound of the share of some units, each of which counts once."""
+    return bounds(share, np.ones(len(share)), A_SHARE, 0.025)[1]
+
+
+def clustered_shares(n_draws: int) -> list[str]:
+    """Return how often a share of 5 % at its limit passes, with clusters of 1 to 5 queries that are lost whole."""
+    cells = []
+    for n in (100, 300, 1000):
+        draws = (np.random.default_rng([n, draw]).random(n) < 0.05 for draw in range(n_draws))
+        cells.append(f"{100 * np.mean([upper(lost.astype(float)) < 0.05 for lost in draws]):.1f}")
+    return ["clusters of 1 to 5, lost whole", *cells]
 
 
 def power_at(n_now: int, true: float, n_draws: int) -> list[str]:
@@ -116,7 +108,7 @@ def main(draws: int) -> None:
     rows = [looks(n, draws) for n in LOOKS]
     echo_table("100 queries per look, any passes in %:", ("looks=1", "looks=their number"), rows)
     echo_table("at the limit, passes in %: now (before)", SIZES, [shares(limit) for limit in SHARES])
-    echo_table("at the limit, passes in %: now (by Kish's number)", (100, 300, 1000), uneven_shares(draws))
+    echo_table("at the limit, passes in %", (100, 300, 1000), [clustered_shares(draws)])
     rows = [power_at(n, true, 10 * draws) for n in (50, 300) for true in (0.005, 0.01, 0.05, 0.1)]
     echo_table("queries_needed, standard deviation .1", ("asked for by a sample", "if it is known", "its power"), rows)
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import ltr_metrics as ltr
-from ltr_metrics.analysis.inference import Sample, intervals
+from ltr_metrics.analysis.inference import Sample, intervals, intervals_of_ratios
 from ltr_metrics.evaluation.skill import skill_of
 from ltr_metrics.io import read_letor
 
@@ -41,10 +41,11 @@ def coverage(ends: Any, weight: np.ndarray, size: int, n: int) -> np.ndarray:
     for _ in range(SAMPLES):
         drawn = clusters[rng.integers(0, len(clusters), n // size)]
         rows = drawn.ravel()
-        columns = np.column_stack([skill_of(ends[0, rows], ends[1, rows], ends[2, rows], weight[rows]), ends[0, rows]])
         labels = np.repeat(np.arange(len(drawn)), size) if size > 1 else None
-        low, high = intervals(Sample.of(columns, weight[rows], labels), "wider", 0.95, 1_000)
-        n_covered += (low <= expected) & (expected <= high)
+        value, chance, ideal = ends[:, rows, np.newaxis]
+        gain, span, mean = (Sample.of(one, weight[rows], labels) for one in (value - chance, ideal - chance, value))
+        limits = intervals_of_ratios(gain, span, 0.95) + intervals(mean)
+        n_covered += [one.low <= true <= one.high for one, true in zip(limits, expected, strict=True)]
     return n_covered / SAMPLES
 
 

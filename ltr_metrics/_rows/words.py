@@ -28,7 +28,6 @@ NamedGain = Literal["exp", "linear"]
 Test = Literal["randomization", "t"]
 Correction = Literal["holm", "bh", "none"]
 QueriesOfComparison = Literal["same", "common"]
-IntervalMethod = Literal["wider", "bca", "t"]
 FamilyOfGate = Literal["candidates", "one"]
 
 # -- trainings and searches

@@ -1,22 +1,24 @@
-"""The leaderboard: ranks of the models, with intervals, and how often each is best in bootstrap samples."""
+"""The leaderboard: ranks of the models, with intervals."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
 
-from ltr_metrics._rows.checks import FloatArray, IntArray
+from ltr_metrics._rows.checks import FloatArray
 from ltr_metrics._rows.json_values import DataFrame, to_dataframe
 from ltr_metrics.analysis import inference
 from ltr_metrics.analysis.inference import Sample
-from ltr_metrics.analysis.settings import INTERVALS, Settings, intervals_of
+from ltr_metrics.analysis.settings import Settings
 from ltr_metrics.errors import LtrKeyError
 from ltr_metrics.evaluation.by_metric import ByMetric
 from ltr_metrics.evaluation.differences import difference_of, gain_of
-from ltr_metrics.evaluation.ranges import ends_within, range_of
+from ltr_metrics.evaluation.limits import t_quantile
+from ltr_metrics.evaluation.means import counting
+from ltr_metrics.evaluation.ranges import ends_within, possible_values, range_of
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.evaluation.tables import Record, Table, TableOrText, Tabular
 from ltr_metrics.metrics.base import Metric
@@ -28,7 +30,6 @@ TABLE = {  # what is printed
     "mean": "{mean:.4f}",
     "interval": "[{ci_low:.4f}, {ci_high:.4f}]",
     "ranks": "[{rank_low:}, {rank_high:}]",
-    "P(best)": "{p_best:.3f}",
     "queries": "{n_queries:,}",
 }
 
@@ -50,9 +51,6 @@ class Standing(Record):
         counts.
     rank_low, rank_high : int
         Confidence interval of the rank.
-    p_best : float
-        Share of the bootstrap samples in which the model has the best mean. If m models share the
-        best mean of a sample, each gets 1 / m of it. NaN for fewer than two queries or clusters.
     n_queries, n_undefined : int
         Number of queries for which all models have a value, and of the other queries.
 
@@ -66,8 +64,8 @@ class Standing(Record):
     >>> y, qid = [1, 0, 0, 1, 1, 0], [1, 1, 2, 2, 3, 3]
     >>> scores = {"base": [1, 2, 1, 2, 1, 2], "new": [2, 1, 1, 2, 2, 1]}
     >>> row = ltr.compare(scores, y, qid=qid, metrics=["mrr"]).leaderboard["mrr", "new"]
-    >>> row.rank, (row.rank_low, row.rank_high), row.p_best > 0.9
-    (1, (1, 1), True)
+    >>> row.rank, (row.rank_low, row.rank_high)
+    (1, (1, 2))
     """
 
     metric: str
@@ -78,18 +76,16 @@ class Standing(Record):
     rank: int | None
     rank_low: int
     rank_high: int
-    p_best: float
     n_queries: int
     n_undefined: int
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Leaderboard(Tabular):
-    r"""Ranks of all models of a comparison in each metric, from one set of bootstrap samples.
+    r"""Ranks of all models of a comparison in each metric.
 
-    The samples are those of the intervals of `ltr_metrics.compare`: queries, or clusters, drawn
-    with replacement. Only queries for which all models have a value count, so that all means of a
-    metric are over the same queries.
+    Only queries for which all models have a value count, so that all means of a metric are over the
+    same queries.
 
     Attributes
     ----------
@@ -107,18 +103,13 @@ class Leaderboard(Tabular):
     Notes
     -----
     The interval of a rank is derived from simultaneous intervals of the model's differences to all
-    others. Let :math:`d_k` be the difference to model k and :math:`s_k` the standard deviation of
-    its bootstrap values :math:`d_k^*`. c is the quantile at the confidence level of
-    :math:`\max_k |d_k^* - d_k| / s_k` over the bootstrap samples. Model k is ahead if
-    :math:`d_k < -c s_k` and behind if :math:`d_k > c s_k`. The rank is then between 1 + the number
-    of models ahead and the number of models - the number of models behind.
+    others. Let :math:`d_k` be the difference to model k and :math:`s_k` its standard error. c is
+    Student's quantile at the level at which the intervals of all k hold together. Model k is ahead
+    if :math:`d_k < -c s_k` and behind if :math:`d_k > c s_k`. The rank is then between 1 + the
+    number of models ahead and the number of models - the number of models behind. A difference that
+    is the same for all queries and not 0 does not show how queries vary, so it counts as neither.
 
-    This is the method of Mogstad and others (2023). The quantiles of the bootstrap ranks would be
-    shorter intervals, but they are too short for models that are nearly equal: the comparison page
-    has measured both.
-
-    P(best) describes how stable the first rank is under other queries. It is not the probability
-    of a hypothesis: if two models are equally good, it is as likely to be 5 % as 95 %.
+    This is the method of Mogstad and others (2023).
 
     References
     ----------
@@ -134,10 +125,8 @@ class Leaderboard(Tabular):
     >>> board = ltr.compare(scores, y, qid=qid, metrics=["map"], baseline=None).leaderboard
     >>> [(row.rank, row.model) for row in board.rows]
     [(1, 'a'), (2, 'c'), (3, 'b')]
-    >>> board["map", "c"].rank_high <= 2, round(sum(row.p_best for row in board.rows), 9)
-    (True, 1.0)
-    >>> board.to_pandas().shape, sorted(board.to_dict())
-    ((3, 11), ['rows', 'settings'])
+    >>> board["map", "c"].rank_high <= 2, board.to_pandas().shape, sorted(board.to_dict())
+    (True, (3, 10), ['rows', 'settings'])
     """
 
     IN_DICT: ClassVar[tuple[str, ...]] = ("rows", "settings")
@@ -170,10 +159,8 @@ class Leaderboard(Tabular):
         """Return a table with a line per metric and model, and a note on the columns."""
         settings = self.settings
         note = (
-            f"Means over the queries for which all models have a value. Interval: {settings.level}, "
-            f"{INTERVALS[settings.interval]}. ranks: {settings.level} interval of the rank, from the differences to "
-            "all other models together. P(best): share of "
-            f"{settings.n_resamples:,} bootstrap samples in which the model is the best; ties are split."
+            f"Means over the queries for which all models have a value. Interval: {settings.level}. ranks: "
+            f"{settings.level} interval of the rank, from the differences to all other models together."
         )
         rows = [replace(row, **ends_within(row, range_of(row.metric, row.mean))) for row in self.rows]
         return [Table.of(TABLE, rows, "Ranks of all models", note)]
@@ -184,80 +171,56 @@ def leaderboard_of(
 ) -> Leaderboard:
     """Return the leaderboard of models with the same queries; ``sample`` makes one of columns of their values."""
     first = next(iter(evaluations.values()))
-    metrics = list(first.per_query)
-    n = max(1, inference.columns_at_once(first.n_queries) // len(evaluations))
-    groups = [metrics[start : start + n] for start in range(0, len(metrics), n)]
-    rows = tuple(row for group in groups for row in _standings(evaluations, group, settings, sample))
+    rows = tuple(row for metric in first.per_query for row in _standings(evaluations, metric, settings, sample))
     return Leaderboard(rows, settings, first.per_query.asked)
 
 
 def _standings(
     evaluations: Mapping[str, Evaluation],
-    metrics: Sequence[str],
+    metric: str,
     settings: Settings,
     make_sample: Callable[[FloatArray], Sample],
 ) -> list[Standing]:
-    """Return the standings of all models in some metrics, which are resampled together."""
-    models, lower_is_better = list(evaluations), next(iter(evaluations.values())).lower_is_better
-    of_metrics = []
-    for metric in metrics:
-        values = np.column_stack([one.per_query[metric] for one in evaluations.values()])
-        of_metrics.append(np.where(np.isnan(values).any(axis=1, keepdims=True), np.nan, values))
-    sample = make_sample(np.concatenate(of_metrics, axis=1))
-    means = inference.bootstrap_means(sample, settings.n_resamples, settings.seed)
-    low, high = intervals_of(sample, settings, means)
-    rows = []
-    for i, metric in enumerate(metrics):
-        columns = slice(i * len(models), (i + 1) * len(models))
-        gain, gains = (
-            gain_of(of_models[columns], higher_is_better=metric not in lower_is_better)
-            for of_models in (sample.mean, means)
+    """Return the standings of all models in a metric."""
+    models, first = list(evaluations), next(iter(evaluations.values()))
+    values = np.column_stack([one.per_query[metric] for one in evaluations.values()])
+    is_undefined = np.isnan(values).any(axis=1)
+    values = np.where(np.expand_dims(is_undefined, 1), np.nan, values)
+    sample = make_sample(values)
+    limits = inference.intervals(sample, settings.confidence, [possible_values(metric, values)] * len(models))
+    gain = gain_of(values, higher_is_better=metric not in first.lower_is_better)
+    ranks = _ranks(gain, make_sample, settings.confidence)
+    standings = [
+        Standing(
+            metric=metric,
+            model=model,
+            mean=float(sample.mean[j]),
+            ci_low=limits[j].low,
+            ci_high=limits[j].high,
+            rank=ranks[j][0],
+            rank_low=ranks[j][1],
+            rank_high=ranks[j][2],
+            n_queries=int(counting(values[:, j], first.weight).sum()),
+            n_undefined=int(is_undefined.sum()),
         )
-        rank, rank_low, rank_high = _ranks(gain, gains, settings.confidence)
-        is_undefined = np.isnan(of_metrics[i][:, 0])
-        numbers = {
-            "mean": sample.mean[columns],
-            "ci_low": low[columns],
-            "ci_high": high[columns],
-            "rank_low": rank_low,
-            "rank_high": rank_high,
-            "p_best": _shares_of_best(gains),
-        }
-        standings = [
-            Standing(
-                metric=metric,
-                model=model,
-                rank=None if np.isnan(gain[j]) else int(rank[j]),
-                n_queries=int((~is_undefined).sum()),
-                n_undefined=int(is_undefined.sum()),
-                **{name: of_models[j].item() for name, of_models in numbers.items()},
-            )
-            for j, model in enumerate(models)
-        ]
-        rows += sorted(standings, key=lambda row: row.rank or 0)
-    return rows
+        for j, model in enumerate(models)
+    ]
+    return sorted(standings, key=lambda row: row.rank or 0)
 
 
-def _shares_of_best(gains: FloatArray) -> FloatArray:
-    """Return the share of the resamples in which each model is the best; equal ones share a resample."""
-    is_best = difference_of(gains, gains.max(axis=0)) == 0
-    shares: FloatArray = np.where(np.isnan(gains).any(axis=0), np.nan, is_best / np.maximum(is_best.sum(axis=0), 1))
-    return np.asarray(shares.mean(axis=1))
-
-
-def _ranks(gain: FloatArray, gains: FloatArray, confidence: float) -> tuple[IntArray, IntArray, IntArray]:
+def _ranks(
+    gain: FloatArray, make_sample: Callable[[FloatArray], Sample], confidence: float
+) -> list[tuple[int | None, int, int]]:
     """Return the rank of each model, and the lowest and highest rank that its differences to the others allow."""
-    difference = difference_of(gain[:, np.newaxis], gain)
-    rank = 1 + np.count_nonzero(difference < 0, axis=1)
-    low, high = np.ones_like(rank), np.full_like(rank, len(gain))
-    if np.isnan(gains).any():  # fewer than two units
-        return rank, low, high
-    for j, of_model in enumerate(gains):
-        resampled = difference_of(of_model, gains)
-        spread = resampled.std(axis=1, keepdims=True)
-        deviation = np.abs(resampled - difference[j, :, np.newaxis])
-        distance = np.divide(deviation, spread, out=np.zeros_like(deviation), where=spread > 0)
-        limit = np.quantile(distance.max(axis=0), confidence) * spread[:, 0]
-        low[j] += np.count_nonzero(difference[j] < -limit)
-        high[j] -= np.count_nonzero(difference[j] > limit)
-    return rank, low, high
+    n_models, ranks = gain.shape[1], []
+    for j in range(n_models):
+        sample = make_sample(difference_of(gain[:, [j]], np.delete(gain, j, axis=1)))
+        rank, low, high = None if np.isnan(sample.mean).any() else 1 + int((sample.mean < 0).sum()), 1, n_models
+        if (sample.n_units > 1).all():
+            level = inference.level_of_each(inference.influences(sample), confidence)
+            limit = t_quantile(float(sample.degrees_of_freedom[0]), level) * sample.standard_error
+            difference = sample.mean[~sample.is_constant]
+            low += int((difference < -limit[~sample.is_constant]).sum())
+            high -= int((difference > limit[~sample.is_constant]).sum())
+        ranks.append((rank, low, high))
+    return ranks

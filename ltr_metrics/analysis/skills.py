@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from ltr_metrics._rows.checks import FloatArray
+from ltr_metrics.analysis.inference import Sample, interval_of_difference_of_ratios
 from ltr_metrics.errors import naming
+from ltr_metrics.evaluation.limits import Limits
+from ltr_metrics.evaluation.means import mean
 from ltr_metrics.evaluation.result import Evaluation
-from ltr_metrics.evaluation.skill import skill_of
+from ltr_metrics.evaluation.skill import ratio_of_skill, skill_of
 from ltr_metrics.evaluation.tables import Table, TableOrText
 
 SKILL_COLUMNS = ["skill", "baseline_skill", "skill_difference", "skill_ci_low", "skill_ci_high"]
@@ -32,19 +35,24 @@ def shown_with_skill(name: str, result: Evaluation, skill: bool) -> Evaluation:
         return result.with_skill() if skill else result.with_fields(shows_skill=False)
 
 
-def skill_columns(metric: str, *results: Evaluation) -> list[FloatArray]:
-    """Return a column for each result, whose mean is its skill over the queries for which all have a value.
+def skill_numbers(
+    metric: str, one: Evaluation, other: Evaluation, sample: Callable[[FloatArray], Sample], confidence: float
+) -> tuple[float, ...]:
+    """Return the skill of two results over the queries for which both have a value, the difference, and its interval.
 
-    The interval of a difference of two columns is that of a difference of two ratios of means, to first order: a query
-    counts with what it adds to each ratio.
+    ``sample`` makes a sample of columns of values per query.
     """
-    is_known = ~np.isnan(sum(one.per_query[metric] for one in results))
-    columns = []
-    for one in results:
-        ends = (one.per_query, one.chance_per_query, one.ideal_per_query)
+    is_known = ~np.isnan(one.per_query[metric] + other.per_query[metric])
+    skills, samples = [], []
+    for result in (one, other):
+        ends = (result.per_query, result.chance_per_query, result.ideal_per_query)
         value, chance, ideal = (np.where(is_known, end[metric], np.nan) for end in ends)
-        columns.append(skill_of(value, chance, ideal, one.weight))
-    return columns
+        skills.append(mean(skill_of(value, chance, ideal, result.weight), result.weight))
+        samples.append([sample(of[:, np.newaxis]) for of in ratio_of_skill(value, chance, ideal)])
+    limits = Limits()
+    if not np.isnan(skills).any():
+        limits = interval_of_difference_of_ratios(samples[0], samples[1], confidence)
+    return skills[0], skills[1], skills[0] - skills[1], limits.low, limits.high
 
 
 def table_of_skill(rows: Iterable[Any], evaluations: Mapping[str, Evaluation]) -> list[TableOrText]:

@@ -95,7 +95,7 @@ def compare(
       ltr-metrics compare test.txt --model base=old.txt --model new=model.txt
       ltr-metrics compare test.parquet --result base=production.parquet \\
           --model new=model.txt --baseline base \\
-          --gate "ndcg@10 > -0.005" --gate "share(ndcg@10 < -0.1) < 5%"
+          --gate "ndcg@10 > -0.005" --gate "share(ndcg@10 < -0.3) < 5%"
       ltr-metrics compare clicks.csv --scores base=s0 --scores new=s1 \\
           --cluster user --segment device --gate "map > -0.01" --gate-each-segment
       ltr-metrics compare scores.parquet --scores live --scores a --scores b \\

@@ -378,18 +378,9 @@ class Intervals:
     confidence: float | None = statistics_option(
         "--confidence", "Add an interval of each mean, at this level, such as 0.95.", "NUMBER", type=SHARE
     )
-    interval: words.IntervalMethod = statistics_option(
-        "--interval",
-        "Compute intervals with a bootstrap over queries, with Student's t, or with the wider of both at each end.",
-        default="wider",
-    )
-    n_resamples: int = statistics_option(
-        "--n-resamples", "Set the number of randomizations and resamples.", "N", type=COUNT, default=10_000
-    )
     cluster: str | None = statistics_option(
-        "--cluster", "Resample clusters of queries, such as users, which this column names.", "COLUMN"
+        "--cluster", "Take clusters of queries as the sample, such as users, which this column names.", "COLUMN"
     )
-    random_state: int = statistics_option("--seed", "Set the random seed.", "N", type=click.IntRange(min=0), default=0)
 
 
 def confidence() -> Any:
@@ -425,6 +416,12 @@ class Comparison:
     power: float = statistics_option(
         "--power", "Set the power of the minimum detectable effect.", "NUMBER", type=SHARE, default=0.8
     )
+    n_resamples: int = statistics_option(
+        "--n-resamples", "Set the number of random swaps of the randomization test.", "N", type=COUNT, default=10_000
+    )
+    random_state: int = statistics_option(
+        "--seed", "Set the random seed of the randomization test.", "N", type=click.IntRange(min=0), default=0
+    )
 
     def chosen_baseline(self) -> str | None:
         """Return the model of ``--baseline``, or the first one; None if there is one model."""
@@ -444,8 +441,8 @@ class Gate:
         "--gate",
         "Exit with status 1 if this rule fails. 'ndcg@10 > -0.005' requires that the whole interval of the "
         "difference is above -0.005, and with '> -1%' the margin is 1% of the baseline's mean. 'mean(ndcg@10) > "
-        "0.6' is about the model's own mean. 'share(ndcg@10 < -0.1) < 5%' requires that the exact interval of the "
-        "share of queries that lose more than 0.1 is below 5%. 'new: RULE' applies to the model new only.",
+        "0.6' is about the model's own mean. 'share(ndcg@10 < -0.3) < 5%' requires that the exact interval of the "
+        "share of queries that lose more than 0.3 is below 5%. 'new: RULE' applies to the model new only.",
         "RULE",
     )
     each_segment: bool = gate_option("--gate-each-segment", "Apply each rule to each segment of --segment as well.")

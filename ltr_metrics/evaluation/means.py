@@ -15,7 +15,9 @@ import numpy as np
 
 from ltr_metrics._ranks import native
 from ltr_metrics._rows.checks import BoolArray, FloatArray, IntArray, require_confidence
-from ltr_metrics.errors import LtrValueError, import_extra
+from ltr_metrics.errors import LtrValueError
+from ltr_metrics.evaluation.limits import limits_of_mean
+from ltr_metrics.evaluation.ranges import ANYTHING, Possible
 
 LEAST_EXPONENT = -1074  # the smallest positive float64 is 2 ** -1074
 
@@ -68,20 +70,6 @@ def standard_error(values: FloatArray, weight: FloatArray | None, cluster: IntAr
     return math.sqrt(n / (n - 1) * _sum(deviation**2)) if n > 1 else float("nan")
 
 
-def degrees_of_freedom(values: FloatArray, weight: FloatArray | None, cluster: IntArray | None = None) -> float:
-    """Return those of Student's t: `effective_sample_size` - 1, at least 1; NaN for fewer than two units.
-
-    The units are queries, or clusters if there are some.
-    """
-    counts = counting(values, weight)
-    if int(counts.sum()) < 2:
-        return float("nan")
-    units = np.ones(int(counts.sum())) if weight is None else scaled_weights(weight[counts])[0]
-    if cluster is not None:
-        units = _sums_by_cluster(units, cluster[counts])
-    return max(effective_sample_size(units) - 1, 1.0) if len(units) > 1 else float("nan")
-
-
 def effective_sample_size(weight: FloatArray) -> float:
     """Return the number of units of equal weight that are as informative, sum(w_i)^2 / sum(w_i^2).
 
@@ -125,7 +113,7 @@ def counting(values: FloatArray, weight: FloatArray | None) -> BoolArray:
 
 
 class MeanInterval(NamedTuple):
-    """A mean and its confidence limits, which are NaN for fewer than two queries or clusters."""
+    """A mean and its confidence limits, which are NaN if there are none."""
 
     mean: float
     low: float
@@ -133,24 +121,26 @@ class MeanInterval(NamedTuple):
 
 
 def mean_interval(
-    values: FloatArray, weight: FloatArray | None, confidence: float, cluster: IntArray | None = None
+    values: FloatArray,
+    weight: FloatArray | None,
+    confidence: float,
+    cluster: IntArray | None = None,
+    possible: Possible = ANYTHING,
 ) -> MeanInterval:
-    """Return the weighted mean m and its confidence interval by Student's t, m +- t * SE.
+    """Return the weighted mean and its confidence interval, by `limits_of_mean`.
 
-    SE is the `standard_error`, and t the quantile (1 + confidence) / 2 with `degrees_of_freedom`.
-    The queries are the sample: the interval is for the mean over other queries of the same kind. It
-    may extend beyond the metric's range.
+    The queries, or clusters, are the sample: the interval is for the mean over other queries of the
+    same kind. It may extend beyond the metric's range. ``possible`` are the values of the metric.
     """
-    middle = mean(values, weight)
-    t = t_quantile(degrees_of_freedom(values, weight, cluster), confidence)
-    half = t * standard_error(values, weight, cluster)
-    return MeanInterval(middle, middle - half, middle + half)
-
-
-def t_quantile(degrees: float, confidence: float) -> float:
-    """Return t, the half-width of a confidence interval in standard errors, for degrees of freedom."""
-    confidence = require_confidence(confidence)
-    return float(import_extra("scipy.stats", "report").t.ppf((1 + confidence) / 2, degrees))
+    counts = counting(values, weight)
+    units, weights = values[counts], np.ones(int(counts.sum()))
+    if weight is not None:
+        weights, _ = scaled_weights(weight[counts])
+    if cluster is not None and len(units):
+        sums, weights = (_sums_by_cluster(of, cluster[counts]) for of in (weights * units, weights))
+        units = sums / weights
+    limits = limits_of_mean(units, weights, require_confidence(confidence), possible)
+    return MeanInterval(mean(values, weight), limits.low, limits.high)
 
 
 class HasMeans(Protocol):

@@ -1,19 +1,35 @@
-"""The range of a metric, within which intervals are shown; the computed ends stay in the results."""
+"""The range of a metric, which bounds its mean, and within which intervals are shown; the computed ends stay."""
 
 from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ltr_metrics._rows.checks import FloatArray
 from ltr_metrics.errors import LtrError
+from ltr_metrics.metrics.counts import Precision
+from ltr_metrics.metrics.first import MRR, Hit
 from ltr_metrics.metrics.names import metric
+from ltr_metrics.metrics.shown import Judged
 
 Range = tuple[float, float]
 UNBOUNDED: Range = (-math.inf, math.inf)
+
+
+class Possible(NamedTuple):
+    """Which values a query can have by the declaration of the metric, or which differences."""
+
+    low: float
+    high: float
+    is_binary: bool = False  # 0 or 1, or a share of these: by ties, in a cluster
+    is_difference: bool = False
+
+
+ANYTHING = Possible(*UNBOUNDED)
+A_SHARE = Possible(0.0, 1.0, is_binary=True)
 
 
 def range_of(name: str, *values: Any) -> Range:
@@ -37,6 +53,29 @@ def declared_range(name: str) -> Range:
         return metric(name).RANGE
     except LtrError:  # a metric of the user's, or of another tool
         return UNBOUNDED
+
+
+def possible_values(name: str, *values: Any) -> Possible:
+    """Return which values of a metric are possible; ``values`` may show that its range does not hold.
+
+    >>> possible_values("hit@3"), possible_values("ndcg_exp@10").is_binary
+    (Possible(low=0.0, high=1.0, is_binary=True, is_difference=False), False)
+    """
+    of_values = range_of(name, *values)
+    return Possible(*of_values, is_binary=of_values == (0.0, 1.0) and _is_binary(name))
+
+
+def possible_differences(name: str, *values: Any) -> Possible:
+    """Return which differences of two values of a metric are possible."""
+    of_values = possible_values(name, *values)
+    low, high = of_differences(of_values[:2]) if math.isfinite(of_values.high - of_values.low) else UNBOUNDED
+    return Possible(low, high, of_values.is_binary, is_difference=True)
+
+
+@lru_cache(maxsize=1024)
+def _is_binary(name: str) -> bool:
+    one = metric(name)  # it has a range, so it is one of this library
+    return isinstance(one, Hit) or (isinstance(one, (Precision, Judged, MRR)) and one.k == 1)
 
 
 def of_differences(of_values: Range) -> Range:

@@ -209,12 +209,17 @@ def skill_of(value: FloatArray, chance: FloatArray, ideal: FloatArray, weight: F
 
     which is the first-order expansion of the ratio (the delta method). All are NaN if b is 0.
     """
-    gain, span = difference_of(value, chance), ideal - chance  # exactly 0 for a model of constant scores
+    gain, span = ratio_of_skill(value, chance, ideal)
     mean_gain, length, *sizes = means(np.array([gain, span, np.abs(chance), np.abs(ideal)]), weight)
     if not abs(length) > SAME * max(sizes):
         return np.full(len(value), math.nan)
     skill = mean_gain / length
     return np.asarray(skill + (gain - skill * span) / length)
+
+
+def ratio_of_skill(value: FloatArray, chance: FloatArray, ideal: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the two columns whose means have the skill as their ratio."""
+    return difference_of(value, chance), ideal - chance  # exactly 0 for a model of constant scores
 
 
 def note_on_scale(

@@ -5,20 +5,23 @@ Values are (rounds x queries); NaN = left out.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
-from ltr_metrics._rows.checks import AnyArray, FloatArray, IntArray, require_confidence
-from ltr_metrics._rows.json_values import json_ids
+from ltr_metrics._rows.checks import FloatArray, IntArray, require_confidence
 from ltr_metrics.errors import LtrValueError, one_line
-from ltr_metrics.evaluation.differences import difference_of, gain_of
-from ltr_metrics.evaluation.means import counting, mean_interval, standard_error
-from ltr_metrics.evaluation.ranges import range_of, within
+from ltr_metrics.evaluation.differences import difference_of
+from ltr_metrics.evaluation.joint import largest_t
+from ltr_metrics.evaluation.limits import effective_number, influence, t_quantile
+from ltr_metrics.evaluation.means import counting, mean_interval, scaled_weights, standard_error
+from ltr_metrics.evaluation.ranges import possible_values, range_of, within
 from ltr_metrics.evaluation.tables import Result
 
-MAX_NAMED = 3  # queries in the printed text
+MOST_ROUNDS = 300  # whose largest t is drawn; of more rounds, evenly spaced ones, which are as different
+NORMAL = NormalDist()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -53,12 +56,6 @@ class LearningCurve(Result):
     plateau : ndarray of int
         The positions in ``mean`` of the rounds that do not differ significantly from the best one,
         itself included, paired by query.
-    overfit : ndarray
-        Ids of the queries with a lasting loss after the best round, the largest loss first.
-    loss : ndarray of float64
-        Loss of each of these queries, a positive number.
-    n_lasting_gains : int
-        Number of queries with a lasting gain after the best round.
     higher_is_better : bool
         The direction of the metric.
     """
@@ -75,9 +72,6 @@ class LearningCurve(Result):
     best: int
     plateau: IntArray
     rounds: IntArray
-    overfit: AnyArray = field(default_factory=lambda: np.empty(0, dtype=object))
-    loss: FloatArray = field(default_factory=lambda: np.empty(0))
-    n_lasting_gains: int = 0
     higher_is_better: bool = True
 
     @property
@@ -93,11 +87,10 @@ class LearningCurve(Result):
         """Return lists, numbers and text, ready for JSON, with the canonical name of the metric only."""
         values = super().to_dict() | {"n_rounds": self.n_rounds}
         del values["name"]
-        losses = zip(values["overfit"], values.pop("loss"), strict=True)
-        return values | {"overfit": [{"qid": qid, "loss": loss} for qid, loss in losses]}
+        return values
 
     def printed(self) -> list[str]:
-        """Return the best round, its plateau, and the lasting losses after it."""
+        """Return the best round and its plateau."""
         best, plateau = self.best, self.plateau
         low, high = within([self.low[best], self.high[best]], range_of(self.metric, self.mean))
         interval = f"[{low:.4f}, {high:.4f}] ({100 * self.confidence:g}% interval"
@@ -110,22 +103,13 @@ class LearningCurve(Result):
             f"{len(plateau)} of {len(self.mean)} evaluated rounds do not differ significantly from it, {extent}",
         ]
         if best == len(self.mean) - 1:
-            return ["\n".join([*lines, "the best round is the last: more rounds may be better yet"])]
-        lines.append(
-            f"after the best round {len(self.overfit):,} queries have a lasting loss and {self.n_lasting_gains:,} "
-            "a lasting gain"
-        )
-        if len(self.overfit):
-            largest = zip(json_ids(self.overfit[:MAX_NAMED]), self.loss, strict=False)
-            sign = "-" if self.higher_is_better else "+"
-            lines[-1] += ", largest losses: " + ", ".join(f"{qid!r} ({sign}{loss:.4f})" for qid, loss in largest)
+            lines.append("the best round is the last: more rounds may be better yet")
         return ["\n".join(lines)]
 
 
 def curve_of_values(
     values: FloatArray,
     weight: FloatArray | None,
-    qid: AnyArray,
     *,
     metric: str,
     name: str | None = None,
@@ -134,7 +118,7 @@ def curve_of_values(
     rounds: IntArray | None = None,
     higher_is_better: bool = True,
 ) -> LearningCurve:
-    """Return the mean and interval of each round, the best round, and the overfit queries.
+    """Return the mean and interval of each round, the best round and its plateau.
 
     ``rounds`` are the rounds of the rows of ``values``, by default all of them.
     """
@@ -149,15 +133,11 @@ def curve_of_values(
             f"{values.shape[1]}{'' if weight is None else ', not counting those of weight 0'}. Evaluate on more "
             "queries, or set no_relevant=0 or 1."
         )
-    means, low, high = np.array([mean_interval(of_round, weight, confidence) for of_round in values]).T
+    intervals = [
+        mean_interval(of_round, weight, confidence, possible=possible_values(metric, of_round)) for of_round in values
+    ]
+    means, low, high = np.array(intervals).T
     best = int((means if higher_is_better else -means).argmax())
-    # Fewer than two queries with a value in both rounds give NaN, which is not a difference.
-    changes = [mean_interval(of_round - values[best], weight, confidence) for of_round in values]
-    differs = np.array([change.low > 0 or change.high < 0 for change in changes])
-    counts = counting(values[best], weight)
-    loss = np.where(counts, lasting_losses(gain_of(values, higher_is_better=higher_is_better), best), 0.0)
-    by_loss = np.argsort(-loss, kind="stable")
-    overfit = by_loss[loss[by_loss] > 0]
     return LearningCurve(
         metric=metric,
         name=name or metric,
@@ -167,31 +147,32 @@ def curve_of_values(
         high=high,
         standard_error=np.array([standard_error(of_round, weight) for of_round in values]),
         confidence=confidence,
-        n_queries=int(counts.sum()),
+        n_queries=int(n_queries[best]),
         best=best,
-        plateau=np.flatnonzero(~differs),
+        plateau=plateau_of(values, weight, best, confidence),
         rounds=rounds,
-        overfit=qid[overfit],
-        loss=loss[overfit],
-        n_lasting_gains=int((loss < 0).sum()),
         higher_is_better=higher_is_better,
     )
 
 
-def lasting_losses(values: FloatArray, best: int) -> FloatArray:
-    """Return the lasting loss of each query after a round; a gain is negative, and 0 is neither.
+def plateau_of(values: FloatArray, weight: FloatArray | None, best: int, confidence: float) -> IntArray:
+    """Return the rounds whose difference to the best one is within its interval, all of which hold together.
 
-    Higher values are better here.
-
-    A query's value varies from round to round, so that one round means little. We look at the later
-    half of the rounds after the best one. A loss is lasting if all of them are below the query's
-    value at the best round, and it is the difference to the highest of them. A gain is lasting if
-    all are above that value, and it is the difference to the lowest of them.
+    The best round was chosen among all, so each difference is compared with the `largest_t` of all rounds.
     """
-    n_after = len(values) - 1 - best
-    if n_after == 0:
-        return np.zeros(values.shape[1])
-    at_best, later = values[best], values[len(values) - (n_after + 1) // 2 :]
-    loss, gain = difference_of(at_best, later.max(axis=0)), difference_of(at_best, later.min(axis=0))
-    lasting: FloatArray = np.where(loss > 0, loss, np.where(gain < 0, gain, 0.0))
-    return lasting
+    changes = difference_of(values, values[best])
+    of_queries = np.zeros(changes.shape)
+    means, errors, degrees = np.zeros(len(changes)), np.zeros(len(changes)), np.ones(len(changes))
+    for i, change in enumerate(changes):
+        counts = counting(change, weight)
+        n = int(counts.sum())
+        if n > 1:  # with fewer, no difference is seen
+            weights = np.ones(n) if weight is None else scaled_weights(weight[counts])[0]
+            units = influence(change[counts], None, weights)
+            of_queries[i, counts] = units.of_unit
+            means[i], degrees[i] = units.estimate, max(effective_number(weights) - 1, 1.0)
+            errors[i] = np.sqrt(n / (n - 1) * (units.of_unit**2).sum())
+    step = -(-len(values) // MOST_ROUNDS)
+    level = max(2 * NORMAL.cdf(largest_t(of_queries[::step].T, confidence)) - 1, confidence)
+    t = {of: t_quantile(of, level) for of in np.unique(degrees).tolist()}
+    return np.flatnonzero(np.abs(means) <= np.array([t[of] for of in degrees.tolist()]) * errors)

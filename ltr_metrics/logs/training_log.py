@@ -207,25 +207,20 @@ class PerQueryLog:
         return np.array(first, dtype=np.intp)
 
     def learning_curve(self, data: Any, metric: str | Metric, confidence: float = 0.95) -> LearningCurve:
-        """Return the best round and its plateau, the mean and interval of each round, and the overfit queries.
+        """Return the best round and its plateau, and the mean and interval of each round.
 
         The best round has the best mean, and is the earliest of equal ones. That is the highest
         mean, or the lowest for a metric where lower is better.
 
         The plateau has the rounds that do not differ significantly from the best one. They are
         compared query by query, by a paired t test: a round belongs to the plateau if its mean
-        difference from the best round is at most t standard errors of this difference. Standard
+        difference from the best round is at most t standard errors of this difference. The best
+        round was chosen among all, so t is the quantile of the largest of all rounds. Standard
         errors are over queries, weighted as the mean is. For a smaller model, you could keep the
         first round of the plateau.
 
-        The interval of a mean is by Student's t as well: it estimates the mean of other queries.
-        All rounds are evaluated on the same queries, so two rounds may differ significantly
-        although their intervals overlap.
-
-        A query is overfit if it has a lasting loss after the best round, which means that no round
-        in the later half of the following rounds reaches the query's value at the best round.
-        Slightly more queries lose than gain after the best round merely by chance, because this
-        round was selected for its high mean. Many more losses than gains indicate overfitting.
+        The interval of a mean estimates the mean of other queries. All rounds are evaluated on the
+        same queries, so two rounds may differ significantly although their intervals overlap.
 
         Use this after the training, and not as a stopping rule. We tried on MQ2008 to stop once a
         gain is not significant, and it cost NDCG on the test queries, since many small gains add
@@ -247,7 +242,7 @@ class PerQueryLog:
         -------
         LearningCurve
             ``n_rounds`` (how many to keep), ``best``, ``plateau``, ``rounds``, ``mean``, ``low``,
-            ``high``, ``standard_error``, ``overfit`` (ids), ``loss`` and ``n_lasting_gains``;
+            ``high`` and ``standard_error``;
             ``to_dict`` returns them ready for JSON.
 
         Raises
@@ -272,8 +267,8 @@ class PerQueryLog:
         >>> curve = log.learning_curve(valid, "ndcg@10")
         >>> bool(curve.low[curve.best] < curve.mean[curve.best] < curve.high[curve.best])
         True
-        >>> len(curve.overfit) == len(curve.loss), curve.best in curve.plateau
-        (True, True)
+        >>> curve.best in curve.plateau
+        True
         >>> scores = booster.predict(X_valid, num_iteration=curve.n_rounds)
         >>> value = ltr.evaluate(y_valid, scores, qid=qid_valid, metrics="ndcg@10")["ndcg@10"]
         >>> bool(value == curve.mean[curve.best])
@@ -286,7 +281,6 @@ class PerQueryLog:
         return curve_of_values(
             np.array(list(rounds.values())),
             logged.weight,
-            logged.qid,
             metric=name,
             name=asked if asked in logged.asked or asked == name else in_lower_case(asked),
             data=self._name_of(logged),

@@ -39,8 +39,6 @@ MAX_CUTOFFS = 20  # on one curve; more cutoffs are spaced evenly on a logarithmi
 MAX_CHANGES = 5  # queries listed on each side
 MAX_LISTED = 400  # queries listed for all metrics and models, so that a report of many stays small
 MAX_DOCUMENTS = 10  # of each ranking of such a query
-RESAMPLES_OF_CURVES = 2_000  # at most, for the differences at each cutoff
-MANY_QUERIES = 20_000  # from which on Student's t gives these intervals as well as a bootstrap
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -438,16 +436,12 @@ def _curves(
         chance = np.array([results[models[0]].chance[name] for name in at_cutoffs.names])
         curves.append(replace(means, chance=chance, reference=None if comparison is None else comparison.baseline))
         if comparison is not None:
-            settings = comparison.settings
             compared = compare(
                 {name: results[name] for name in models[: 1 + len(comparison.candidates or comparison.models)]},
                 baseline=comparison.baseline,
                 test="t",  # the fastest, because the figure shows no p-value
                 confidence=confidence,
-                interval=settings.interval if comparison.n_queries < MANY_QUERIES else "t",
                 cluster=comparison.cluster,
-                n_resamples=min(settings.n_resamples, RESAMPLES_OF_CURVES),
-                random_state=settings.seed,
             )
             curves.append(MetricOverKDisplay.from_comparison(compared, metric, difference=True))
     return curves

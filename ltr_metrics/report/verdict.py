@@ -29,10 +29,14 @@ def alpha_text(settings: Settings) -> str:
 
 
 def reading_of(row: Difference, comparison: Comparison) -> str:
-    """Return the verdict on a row after correction: "better", "worse", "unclear", or "untested" without a p-value."""
+    """Return "better", "worse", "unclear", or "untested" without a p-value.
+
+    A difference is better or worse only if both the p-value after correction and the interval show it.
+    """
     if row.p_adjusted != row.p_adjusted:
         return "untested"
-    if row.p_adjusted > round(1 - comparison.settings.confidence, 12):
+    is_significant = row.p_adjusted <= round(1 - comparison.settings.confidence, 12)
+    if not (is_significant and (row.ci_low > 0 or row.ci_high < 0)):
         return "unclear"
     return "better" if (row.difference > 0) == row.higher_is_better else "worse"
 
@@ -177,31 +181,56 @@ def _reasons(comparison: Comparison, gate: GateResult | None, row: Difference) -
     pieces: list[Piece] = []
     for check in shown:
         mark, css = (PASSED, "rule") if check.passed else (f"{FAILED} failed:", "rule no")
-        pieces.append(Words(f"{mark} {_short(check, comparison)}", css))
+        pieces.append(Words(f"{mark} {short_check(check, comparison)}", css))
     if reading_of(row, comparison) == "unclear":
         pieces.append(Words(f"○ detectable: {number(row.mde)}", ""))
     return [*pieces, Drawing("reasons", {"reasons": [str(check) for check in checks]})]
 
 
-def _short(check: Check, comparison: Comparison) -> str:
-    """Return the value of a check with its bound and limit."""
+def short_check(check: Check, comparison: Comparison) -> str:
+    """Return the bound of a check and its limit: what is sure if it passed, and what may be if it did not."""
     rule = rule_of(check)
     where = "" if check.segment is None else f"{check.segment}: "
     if check.bound != check.bound:
         return f"{where}{check.rule}: {check.reason.removesuffix('.')}"
-    if rule.share_of is not None:
-        beyond = f"have a difference {rule.share_of}"
-        if rule.share_of.number < 0 and not rule.share_of.is_floor and comparison.higher_is_better(rule.metric):
-            beyond = f"lose more than {-rule.share_of.number:g}"
-        text = f"{percent(check.value)} of the queries {beyond}, {percent(check.bound)}"
-    elif rule.kind == "relative":
-        text = f"{rule.metric} changes by {percent(check.bound, sign='+')}"
-    elif rule.kind == "mean":
-        text = f"{rule.metric} is {number(check.bound)}"
+    if rule.kind in ("difference", "relative"):
+        text = _gain_or_loss(check, rule, comparison)
     else:
-        text = f"{rule.metric} changes by {signed(check.bound)}"
-    text += f" {'at least' if rule.limit.is_floor else 'at most'} (limit {limit_text(rule)})"
+        text = _mean_or_share(check, rule, comparison)
     return f"{where}{text}{'' if check.verdict in ('passed', 'violated') else f': {check.verdict}'}"
+
+
+def _gain_or_loss(check: Check, rule: Rule, comparison: Comparison) -> str:
+    def size(one: float) -> str:
+        return percent(abs(one)) if rule.kind == "relative" else number(abs(one))
+
+    sign = 1 if comparison.higher_is_better(rule.metric) else -1
+    if rule.limit.is_floor != (sign > 0):  # it limits what nobody calls a loss
+        change = percent(check.bound, sign="+") if rule.kind == "relative" else signed(check.bound)
+        sure, end = check.passed, "at least" if rule.limit.is_floor else "at most"
+        return f"{rule.metric} {'changes' if sure else 'may change'} by {change}{f' {end}' * sure} ({_limit(rule)})"
+    gain, allowed = sign * check.bound, sign * rule.limit.number
+    limit = f"allowed: {limit_text(rule).lstrip(MINUS)}" if allowed < 0 else f"needed: more than {size(allowed)}"
+    if gain < 0:
+        return f"{rule.metric} {'loses at most' if check.passed else 'may lose up to'} {size(gain)} ({limit})"
+    needed = "" if check.passed and allowed <= 0 else f" ({limit})"
+    return f"{rule.metric} {'gains at least' if check.passed else 'may gain only'} {size(gain)}{needed}"
+
+
+def _mean_or_share(check: Check, rule: Rule, comparison: Comparison) -> str:
+    ends = ("at least", "perhaps only") if rule.limit.is_floor else ("at most", "perhaps up to")
+    end = ends[0] if check.passed else ends[1]
+    if rule.share_of is None:
+        return f"{rule.metric} is {end} {number(check.bound)} ({_limit(rule)})"
+    beyond = f"have a difference {rule.share_of}"
+    if rule.share_of.number < 0 and not rule.share_of.is_floor and comparison.higher_is_better(rule.metric):
+        beyond = f"lose more than {-rule.share_of.number:g}"
+    units = "queries" if comparison.cluster is None else "clusters, each with the share of its queries,"
+    return f"{percent(check.value)} of the {units} {beyond}, {end} {percent(check.bound)} ({_limit(rule)})"
+
+
+def _limit(rule: Rule) -> str:
+    return f"limit {limit_text(rule)}"
 
 
 def rules_about(report: Report, metric: str) -> Iterator[tuple[Rule, str]]:

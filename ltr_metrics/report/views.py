@@ -173,7 +173,11 @@ def _differences(report: Report, comparison: Comparison) -> Iterator[PagePart]:
         head = [*header[:3], Cell("", "draw", [Words("difference", "hidden"), axis.scale()]), *header[4:]]
         rows = [row for metric in metrics for row in _group(report, comparison, metric, shown, axis)]
         yield Group("differences", [Table(head, rows, "l")])
-    note = "One axis for all metrics of a scale. Solid line: no difference; an arrow points to what is beyond the axis."
+    note = (
+        f"{MARKS['better']} {MARKS['worse']} both p, after the correction, and the interval show it; {UNCLEAR} one of "
+        "them does not. One axis for all metrics of a scale. Solid line: no difference; an arrow points to what is "
+        "beyond the axis."
+    )
     if report.gate is not None:
         note += (
             " Shaded: beyond the margin of the gate, whose intervals can be wider, since they hold for all candidates "
@@ -266,13 +270,12 @@ def _of_metric(
     report: Report, metric: str, models: Sequence[str], segmentations: Mapping[Any, Any], sizes: Any
 ) -> list[PagePart]:
     comparison = report.comparison
-    shown = {
-        (of, id_text(label), model): shown_row(part, part[metric, model])
-        for of, segments in segmentations.items()
-        for of, label, part in segments
-        if part is not None
-        for model in models
-    }
+    shown, readings = {}, {}
+    for of, segments in segmentations.items():
+        for _, label, part in segments:
+            for model in models if part is not None else []:
+                difference = shown[of, id_text(label), model] = shown_row(part, part[metric, model])
+                readings[of, id_text(label), model] = reading_of(difference, part).replace("untested", "unclear")
     values = (value for row in shown.values() for value in (row.ci_low, row.ci_high, row.difference))
     axis = Axis(values, DIGITS_OF_SEGMENTS)
     scale = [] if comparison is None else [axis.scale()]
@@ -289,31 +292,23 @@ def _of_metric(
                 row += [Cell("", "num", [number(one[label][metric] if label in one else None)]) for one in by]
             else:
                 row.append(Cell("", "num", [number(shown[of, text, models[0]].baseline_mean, 3)]))
-                row += [_in_segment(shown[of, text, model], axis) for model in models]
+                row += [_in_segment(shown[of, text, model], readings[of, text, model], axis) for model in models]
             rows.append(row)
     css = "num" if comparison is None else "draw"
     table = Table([*head, *(Cell(model, css, scale) for model in models)], rows, "l")
     if comparison is None:
         return [Group("segments", [table])]
-    n_marked = sum(_mark(row) != "unclear" for row in shown.values())
+    n_marked = sum(reading != "unclear" for reading in readings.values())
     by_chance = (1 - comparison.settings.confidence) * len(shown)
     key: list[Piece] = [
-        Words(f"{MARKS['better']} {MARKS['worse']} the interval shown excludes 0", ""),
-        Words(f"{UNCLEAR} it does not", ""),
-        f"Not widened for their number: {by_chance:.1f} of {len(shown):,} would be marked by chance; {n_marked:,} are.",
+        Words(f"{MARKS['better']} {MARKS['worse']} both p and the interval show it", ""),
+        Words(f"{UNCLEAR} one of them does not", ""),
+        f"Not corrected for number: {by_chance:.1f} of {len(shown):,} would be marked by chance; {n_marked:,} are.",
     ]
     return [Group("segments stack", [table]), Line(key, "key legend")]
 
 
-def _mark(row: Difference) -> str:
-    """Return the reading of an interval."""
-    if not (row.ci_low > 0 or row.ci_high < 0):
-        return "unclear"
-    return "better" if (row.ci_low > 0) == row.higher_is_better else "worse"
-
-
-def _in_segment(row: Difference, axis: Axis) -> Cell:
-    css = _mark(row)
+def _in_segment(row: Difference, css: str, axis: Axis) -> Cell:
     pieces: list[Piece] = [MARKS.get(css, UNCLEAR), Words(css, "hidden"), Words(number(row.difference, 3, "+"), "b")]
     if row.ci_low == row.ci_low:
         drawing = axis.interval(row.ci_low, row.ci_high, row.difference, css)

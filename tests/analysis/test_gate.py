@@ -14,16 +14,8 @@ from profiles import examples
 from scipy import stats
 
 import ltr_metrics as ltr
-from ltr_metrics.analysis import inference
 from ltr_metrics.analysis.gate import gate, read_rules
-from ltr_metrics.analysis.inference import (
-    Sample,
-    bootstrap_means,
-    effective_units_of_share,
-    fewest_units,
-    level_of_each,
-)
-from ltr_metrics.analysis.settings import INTERVALS
+from ltr_metrics.evaluation.limits import fewest_units, limits_of_mean
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.metrics.requests import Policy
 
@@ -140,7 +132,13 @@ def test_a_share_counts_what_is_at_the_number_as_at_the_number() -> None:
     [
         (0, 72, "< 5%", "passed", "all of it is below 5%."),
         (0, 71, "< 5%", "too few", "too few queries: 72 without such a difference are needed."),
-        (1, 50, "< 5%", "too few", "is 2% (1 of 50 queries), its 95% interval from 0.05062% to 10.65% (Clopper"),
+        (
+            1,
+            50,
+            "< 5%",
+            "too few",
+            "is 2% (1 of 50 queries), its 95% interval from 0.05062% to 10.65%; too few queries: 72 without",
+        ),
         (8, 50, "< 5%", "violated", "none of it is below 5%."),
         (2, 100, "< 5%", "unclear", "its upper end is not below 5%. Unclear: 204 queries with this share pass."),
         (5, 100, "< 5%", "unclear", "the share itself is not below 5%, so more queries alone do not help."),
@@ -148,8 +146,8 @@ def test_a_share_counts_what_is_at_the_number_as_at_the_number() -> None:
         (5, 5, ">= 50%", "too few", "too few queries: 6 with such a difference are needed."),
         (1, 20, ">= 50%", "violated", "none of it is at or above 50%."),
         (0, 50, "< 0%", "violated", "none of it is below 0%."),
-        (0, 50, "<= 0%", "unclear", "no number of queries shows that; choose another limit."),
-        (50, 50, ">= 100%", "unclear", "no number of queries shows that; choose another limit."),
+        (0, 50, "<= 0%", "unclear", "no number of queries can show that this limit holds; choose another limit."),
+        (50, 50, ">= 100%", "unclear", "no number of queries can show that this limit holds; choose another limit."),
         (50, 50, "> 100%", "violated", "none of it is above 100%."),
         (50, 50, "<= 100%", "passed", "all of it is at or below 100%."),
         (0, 2, "< 100%", "passed", "all of it is below 100%."),
@@ -175,39 +173,44 @@ def test_the_documented_figures_of_rare_losses() -> None:
         for n in (10, 30, 100):
             lost = [k for k in range(n // 5) if passes(n, k, rule)]
             of_rule.append(f"{100 * stats.binom.pmf(lost, n, 0.03).sum():.0f}")
-    assert rates["ndcg@10 > 0"] == ["74", "40", "5"]
+    assert rates["ndcg@10 > 0"] == ["0", "0", "0"]  # differences that are all equal have the bound
     assert rates["share(ndcg@10 < -0.1) < 3%"] == ["0", "0", "0"]
+    misses = [f"{100 * stats.binom.pmf(0, n, 0.03):.0f}" for n in (10, 30, 100)]
+    assert misses == ["74", "40", "5"]
     assert "in 74, 40 and 5 % of all samples of 10, 30 and 100 queries" in text
     assert stats.binom.cdf(0, 72, 0.05) < 0.025 < stats.binom.cdf(0, 71, 0.05)
     assert "72 queries without such a difference" in text
 
 
-def slow_effective_units_of_share(share: np.ndarray, weight: np.ndarray) -> float:
-    """The number of queries divided by the design effect, with one more unit of the largest weight that is lost."""
-    shares, weights = np.append(share, 1.0), np.append(weight, weight.max())
-    q = np.average(shares, weights=weights)
-    variance = (weights**2 * (shares - q) ** 2).sum() / weights.sum() ** 2
-    return float(q * (1 - q) / variance - 1)
+def test_a_share_counts_each_query_or_each_cluster_once() -> None:
+    """Whatever their weights: with traffic weights, a few heavy queries would decide, and more queries not help."""
+    rng = np.random.default_rng(0)
+    lost = (rng.random(200) < 0.05).astype(float)
+    weight = rng.lognormal(size=200)
+    rule, differences = "share(ndcg@10 < -0.1) < 20%", {"new": -0.3 * lost}
+    (check,) = gate(compared(differences, weight=weight), rule).checks
+    assert check.value == lost.mean()
+    assert check.bound == pytest.approx(stats.binomtest(int(lost.sum()), 200).proportion_ci().high, rel=1e-9)
+    assert f"({int(lost.sum())} of 200 queries, each counted once), its 95% interval" in check.reason
+    cluster = np.repeat(np.arange(50), 4)
+    (check,) = gate(compared({"new": -0.3 * np.repeat(lost[:50], 4)}, weight=weight, cluster=cluster), rule).checks
+    assert check.bound == pytest.approx(stats.binomtest(int(lost[:50].sum()), 50).proportion_ci().high, rel=1e-9)
+    assert "of 200 queries in 50 clusters, each cluster counted once)" in check.reason
+    uneven = np.arange(200) // 10 + (np.arange(200) > 150)  # clusters of 10 and of 9, of which parts are lost
+    (check,) = gate(compared(differences, weight=weight, cluster=uneven), rule).checks
+    assert check.value == np.mean([lost[uneven == one].mean() for one in np.unique(uneven)])
 
 
-@pytest.mark.parametrize("n_lost", [0, 3, 40])
-def test_weights_and_clusters_make_the_number_of_queries_effective(n_lost: int) -> None:
-    rng = np.random.default_rng(n_lost)
-    lost = np.zeros(200)
-    lost[rng.choice(200, n_lost, replace=False)] = 1
-    weight, cluster = rng.lognormal(size=200), np.repeat(np.arange(60), np.arange(60) % 6 + 1)[:200]
-    rule, differences = "share(ndcg@10 < -0.1) < 1", {"new": -0.3 * lost}
-    for weights, clusters in ((weight, None), (None, cluster), (weight, cluster)):
-        unit = np.arange(200) if clusters is None else clusters
-        w = np.bincount(unit, weights)
-        share = np.bincount(unit, lost if weights is None else lost * weights) / w
-        value, n = np.average(share, weights=w), slow_effective_units_of_share(share, w)
-        (check,) = gate(compared(differences, weight=weights, cluster=clusters), rule).checks
-        assert check.value == pytest.approx(value, rel=1e-12)
-        assert check.bound == pytest.approx(stats.beta.isf(0.025, value * n + 1, (1 - value) * n), rel=1e-9)
-    assert effective_units_of_share(lost, np.full(200, 0.3), 200) == pytest.approx(200, rel=1e-12)
-    alike = np.repeat(rng.permutation(lost)[:50], 4)  # whole clusters of four are lost or not
-    assert effective_units_of_share(alike[::4], np.full(50, 4.0), 200) == pytest.approx(50, rel=1e-12)
+def test_queries_of_weight_0_are_not_counted() -> None:
+    weight = np.repeat([1.0, 0.0], [80, 120])
+    comparison = compared({"new": np.where(weight > 0, np.tile([0.2, -0.05], 100), -0.5)}, weight=weight)
+    row = comparison["ndcg@10"]
+    assert (row.n_queries, row.n_undefined, row.wins, row.losses) == (80, 0, 40, 40)
+    (check,) = gate(comparison, "share(ndcg@10 < -0.1) < 5%").checks
+    assert (check.value, check.verdict) == (0, "passed")
+    assert "(0 of 80 queries, each counted once)" in check.reason
+    single = compared({"new": [0.1, 0.2]}, weight=[1, 0])
+    assert "the sample is too small, 1 query:" in gate(single, "ndcg@10 > 0").checks[0].reason
 
 
 def test_clusters_are_counted_and_not_their_queries() -> None:
@@ -245,31 +248,11 @@ def test_the_intervals_of_candidates_hold_together(five: ltr.Comparison, rule: s
     assert [check.model for check in all_five.checks] == list("abcde")
 
 
-def test_the_level_is_the_normal_one_of_the_largest_t() -> None:
-    rng = np.random.default_rng(0)
-    values = rng.normal(size=(400, 5)) + 2 * rng.normal(size=(400, 1))
-    sample = Sample.of(values)
-    means = bootstrap_means(sample, 20_000, 0)
-    t = np.abs(means - sample.mean[:, None]) / means.std(axis=1)[:, None]
-    level = level_of_each(sample, 0.95, means)
-    assert level == pytest.approx(1 - 2 * stats.norm.sf(np.quantile(t.max(axis=0), 0.95)), rel=1e-12)
-    independent = Sample.of(rng.normal(size=(400, 5)))
-    level = level_of_each(independent, 0.95, bootstrap_means(independent, 20_000, 0))
-    assert level == pytest.approx(0.95**0.2, abs=0.002)
-    same = Sample.of(np.repeat(values[:, :1], 5, axis=1))
-    assert level_of_each(same, 0.95, bootstrap_means(same, 20_000, 0)) == pytest.approx(0.95, abs=0.003)
-    constant = Sample.of(np.full((10, 3), 0.1))
-    assert level_of_each(constant, 0.95, bootstrap_means(constant, 100, 0)) == 0.95
-
-
 def test_one_candidate_and_one_look_leave_the_gate_as_it_is(five: ltr.Comparison) -> None:
     named = gate(five, "b: ndcg@10 > -0.02")
     assert named.checks[0].bound == five["ndcg@10", "b"].ci_low
     assert named.checks == gate(five, "b: ndcg@10 > -0.02", family="one").checks
     assert named.notes == []
-    for_each = gate(five, [f"{name}: ndcg@10 > -0.02" for name in "abcde"])  # one rule, written for each candidate
-    together = gate(five, "ndcg@10 > -0.02")
-    assert [check.bound for check in for_each.checks] == [check.bound for check in together.checks]
 
 
 def test_shares_and_looks_are_corrected_by_bonferroni(five: ltr.Comparison) -> None:
@@ -283,31 +266,40 @@ def test_shares_and_looks_are_corrected_by_bonferroni(five: ltr.Comparison) -> N
     ):
         expected = stats.beta.isf(tail, lost + 1, n - lost)
         assert gate(five, rule, **options).checks[0].bound == pytest.approx(expected, rel=1e-9)
-    t = compared({"new": np.random.default_rng(0).normal(size=60)}, interval="t")
-    row = t["ndcg@10"]
-    half = stats.t.isf(0.025 / 30, 59) * (row.ci_high - row.difference) / stats.t.isf(0.025, 59)
-    (check,) = gate(t, "ndcg@10 > 0", looks=30).checks
-    assert check.bound == pytest.approx(row.difference - half, rel=1e-9)
+    values = np.random.default_rng(0).normal(size=60)
+    of_looks = gate(compared({"new": values}), "ndcg@10 > 0", looks=30)
+    (check,) = of_looks.checks
+    values = values + 0.5 - 0.5
+    assert check.bound == pytest.approx(limits_of_mean(values, np.ones(60), 1 - 0.05 / 30).low, rel=1e-9)
     assert "its 95% interval for 30 looks from" in check.reason
-    assert gate(t, "ndcg@10 > 0", looks=30).notes == ["Looks 30: each has 1 / 30 of the error probability."]
+    assert of_looks.notes == ["Looks 30: each has 1 / 30 of the error probability."]
 
 
-def test_wider_intervals_draw_more_resamples(monkeypatch: pytest.MonkeyPatch, five: ltr.Comparison) -> None:
-    drawn: list[int] = []
-    real = inference.limits.resampled_means
-    monkeypatch.setattr(
-        inference.limits, "resampled_means", lambda v, w, n, seed: (drawn.append(n), real(v, w, n, seed))[1]
-    )
-    gate(five, "ndcg@10 > 0")
-    gate(five, "ndcg@10 > 0", looks=30)
-    gate(five, "a: ndcg@10 > 0", looks=30)
-    assert drawn == [2000, 60_000, 12_000]  # 10 of which are beyond (1 - .95) / 2 / (5 candidates x 30 looks)
-    with pytest.raises(ltr.LtrValueError, match=r"need 200,000,000 bootstrap samples, .* Choose fewer looks, or"):
-        gate(five, "ndcg@10 > 0", looks=100_000)
+def test_rules_named_one_by_one_are_one_family(five: ltr.Comparison) -> None:
+    """Other limits, metrics or kinds of rule do not make the candidates fewer, of which any may be picked."""
+    together = gate(five, "ndcg@10 > -0.02")
+    bounds = [check.bound for check in together.checks]
+    limits = [f"{name}: ndcg@10 > {-0.02 + i * 1e-9!r}" for i, name in enumerate("abcde")]
+    assert [check.bound for check in gate(five, limits).checks] == bounds
+    metrics = gate(five, [f"{name}: {(NDCG, MAP)[i % 2]} > -0.02" for i, name in enumerate("abcde")])
+    assert [check.bound for check in metrics.checks] == pytest.approx(bounds, abs=1e-3)  # the values are the same
+    assert "for 5 candidates" in metrics.checks[0].reason
+    kinds = gate(five, ["a: ndcg@10 > -0.02", "b: share(ndcg@10 < -0.1) < 50%"])
+    (of_a, of_b) = kinds.checks
+    assert five["ndcg@10", "a"].ci_low > of_a.bound > bounds[0]
+    lost = int((five.differences("ndcg@10", "b") < -0.1).sum())
+    assert of_b.bound == pytest.approx(stats.beta.isf(0.0125, lost + 1, 120 - lost), rel=1e-9)
+
+
+def test_a_rule_that_is_written_twice_counts_once(five: ltr.Comparison) -> None:
+    rules = ["ndcg@10 > -0.02", "ndcg_exp@10 > -0.02", "NDCG@10 > -2e-2", "a: ndcg@10 > -0.02", "ndcg@10 > -0.03"]
+    checks = gate(five, rules).by_model["a"].checks
+    assert [check.rule for check in checks] == ["ndcg@10 > -0.02", "ndcg@10 > -0.03"]
+    assert len(gate(five, ["a: ndcg@10 > -0.02", "ndcg@10 > -0.02"]).checks) == 5
 
 
 def test_more_candidates_need_more_queries() -> None:
-    six = compared({name: np.full(6, 0.1) for name in "ab"})
+    six = compared({name: np.linspace(0.1, 0.2, 6) for name in "ab"})
     assert gate(six, "ndcg@10 > 0", family="one").passed
     (first, _) = gate(six, "ndcg@10 > 0").checks
     assert first.reason.endswith("6 queries: a 95% interval for 2 candidates needs at least 7 queries.")
@@ -315,7 +307,7 @@ def test_more_candidates_need_more_queries() -> None:
 
 def test_the_text_says_which_family(five: ltr.Comparison) -> None:
     each, one = gate(five, "ndcg@10 > 0"), gate(five, "ndcg@10 > 0", family="one", looks=3)
-    assert str(each).splitlines()[-1].startswith("Family candidates: you may pick any model that passes")
+    assert str(each).splitlines()[-1].startswith("5 candidates: the intervals are wide enough that you may pick")
     assert [line.partition(":")[0] for line in str(one).splitlines()[-2:]] == ["Family one", "Looks 3"]
     assert one.to_dict()["family"] == "one"
     assert one.to_dict()["looks"] == 3
@@ -390,13 +382,15 @@ def test_lower_is_better_has_families_and_shares_as_well() -> None:
 
 def test_an_unclear_rule_says_how_many_queries_it_needs() -> None:
     rng = np.random.default_rng(1)
-    comparison = compared({"new": rng.normal(0.01, 0.1, 200)}, interval="t")
+    comparison = compared({"new": rng.normal(0.01, 0.1, 200)})
     row = comparison["ndcg@10"]
     assert row.ci_low < 0 < row.difference
     (check,) = gate(comparison, "ndcg@10 > 0").checks
-    n = comparison.queries_needed(row.difference)[NDCG]["new"]
+    n = comparison.queries_needed(row.difference)["ndcg@10"]["new"]
     assert check.verdict == "unclear"
-    assert f"Unclear: if this is the true difference, {n:,} queries pass with a probability of 80%." in check.reason
+    told = int(check.reason.partition("true difference, ")[2].partition(" queries")[0].replace(",", ""))
+    assert f"Unclear: if this is the true difference, {told:,} queries pass with a probability of 80%." in check.reason
+    assert told == pytest.approx(n, rel=0.1)  # by the interval that decided, and not by Student's
     (check,) = gate(comparison, "ndcg@10 > 0.004").checks
     assert check.reason.endswith("the difference itself is not above 0.004, so more queries alone do not help.")
 
@@ -418,12 +412,77 @@ def test_a_difference_by_rounding_needs_no_octillions_of_queries() -> None:
 # --- one interval, one count -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("interval", INTERVALS)
+def test_more_queries_are_needed_than_have_failed() -> None:
+    """The skewed interval is wider than Student's, by which fewer queries than these would pass."""
+    rng = np.random.default_rng(13)
+    for _ in range(20):
+        values = 0.02 + np.exp(0.5) / 20 - rng.lognormal(size=120) / 20
+        (check,) = gate(compared({"new": values}), "ndcg@10 > 0").checks
+        if "true difference, " in check.reason:
+            assert int(check.reason.partition("true difference, ")[2].split()[0].replace(",", "")) > 120
+
+
+@pytest.mark.parametrize(
+    ("values", "rule", "verdict", "reason"),
+    [
+        ([1.0] * 30, "mean(hit@1) > 0.99", "too few", "too few queries: 368 are needed, even if each has 1."),
+        ([1.0] * 30, "mean(hit@1) > 0.85", "passed", "all of it is above 0.85."),
+        ([1.0] * 30, "mean(hit@1) > 0.9", "too few", "too few queries: 36 are needed, even if each has 1."),
+        ([1.0] * 29 + [0.0], "mean(hit@1) > 0.95", "too few", "72 are needed, even if each has 1."),
+        ([1.0] * 90 + [0.0] * 5, "mean(hit@1) > 0.9", "unclear", "its lower end is not above 0.9. Unclear: "),
+        ([1.0] * 90 + [0.0] * 10, "mean(hit@1) > 0.9", "unclear", "the mean itself is not above 0.9, so more queries"),
+        ([0.0] * 30, "mean(hit@1) < 0.01", "too few", "too few queries: 368 are needed, even if each has 0."),
+        ([1.0] * 30, "mean(hit@1) >= 1", "too few", "too few of 30 queries have a value other than 1"),
+        ([0.8] * 20, "mean(ndcg@10) > 0.7", "unclear", "its lower end is not above 0.7. Unclear: 28 queries with this"),
+        ([0.8] * 28, "mean(ndcg@10) > 0.7", "passed", "all of it is above 0.7."),
+    ],
+)
+def test_no_interval_has_width_0_where_the_metric_could_take_another_value(
+    values: list[float], rule: str, verdict: str, reason: str
+) -> None:
+    name = "hit@1" if "hit" in rule else NDCG
+    models = {"base": result({name: np.zeros(len(values))}), "new": result({name: values})}
+    (check,) = gate(ltr.compare(models), rule).checks
+    assert (check.verdict, check.value) == (verdict, pytest.approx(np.mean(values)))
+    assert reason in check.reason
+
+
+def test_the_number_of_queries_with_this_mean_passes() -> None:
+    values = np.repeat([1.0, 0.0], [90, 5])
+    base = {n: result({"hit@1": np.zeros(n)}) for n in (95, 380, 209, 190)}
+    (check,) = gate(ltr.compare({"base": base[95], "new": result({"hit@1": values})}), "mean(hit@1) > 0.9").checks
+    n = int(check.reason.partition("Unclear: ")[2].split()[0])
+    assert 95 < n < 380
+    for factor, passes in ((2, n <= 190), (4, True)):
+        many = result({"hit@1": np.tile(values, factor)})
+        assert gate(ltr.compare({"base": base[95 * factor], "new": many}), "mean(hit@1) > 0.9").passed == passes
+
+
+def test_a_model_without_a_difference_passes_a_margin() -> None:
+    for metric in (NDCG, "hit@1", "latency"):
+        values = np.random.default_rng(0).integers(0, 2, 30).astype(float)
+        same = {"base": result({metric: values}), "new": result({metric: values})}
+        comparison = ltr.compare(same)
+        assert (comparison[metric].ci_low, comparison[metric].ci_high) == (0, 0)
+        assert gate(comparison, [f"{metric} > -0.005", f"{metric} > -1%"]).passed
+
+
+def test_differences_that_are_equal_in_units_that_nobody_knows_are_unclear() -> None:
+    base = np.random.default_rng(0).random(30)
+    comparison = ltr.compare({"base": result({"latency": base}), "new": result({"latency": base + 0.5})})
+    (check,) = gate(comparison, "latency > 0").checks
+    assert (check.verdict, check.value) == ("unclear", pytest.approx(0.5))
+    assert np.isnan(check.bound)
+    assert check.reason == "all values are equal, and the range of the metric is not known."
+    assert comparison.to_dict()["rows"][0]["ci_low"] is None
+    assert "latency of new has no interval: all values are equal" in " ".join(str(comparison).split())
+
+
 @pytest.mark.parametrize("weighted", [False, True])
-def test_the_gate_uses_the_interval_that_the_comparison_shows(weighted: bool, interval: str) -> None:
+def test_the_gate_uses_the_interval_that_the_comparison_shows(weighted: bool) -> None:
     rng = np.random.default_rng(0)
     weight, by = rng.random(31) + 0.5 if weighted else None, ["phone"] * 21 + ["desk"] * 10
-    comparison = compared({"new": rng.normal(size=31)}, by=by, interval=interval, weight=weight)
+    comparison = compared({"new": rng.normal(size=31)}, by=by, weight=weight)
     rules = ["ndcg@10 > -9", "ndcg@10 < 9"]
     for part, checks in (
         (comparison, gate(comparison, rules).checks),
@@ -432,7 +491,7 @@ def test_the_gate_uses_the_interval_that_the_comparison_shows(weighted: bool, in
         row = part["ndcg@10", "new"]
         assert [check.bound for check in checks] == [row.ci_low, row.ci_high]
         for check in checks:
-            shown = f"its 95% interval from {row.ci_low:+.6f} to {row.ci_high:+.6f} ({INTERVALS[interval]})"
+            shown = f"its 95% interval from {row.ci_low:+.6f} to {row.ci_high:+.6f}"
             assert f"{shown} over {row.sample_size}; all of it is" in check.reason
 
 
@@ -461,13 +520,13 @@ def test_too_few_queries_for_an_interval_fail_and_say_so(confidence: float, need
 
 def test_each_segment_has_to_pass() -> None:
     by = ["desk"] * 40 + ["phone"] * 20 + ["tv"]
-    differences = [0.1] * 40 + [-0.01] * 20 + [0.3]
+    differences = [0.1, 0.2] * 20 + [-0.01, -0.02] * 10 + [0.3]
     split = compared({"new": differences}, by=by)
     assert gate(split, "ndcg@10 > 0").passed
     each = gate(split, "ndcg@10 > 0", each_segment=True)
     assert not each.passed
     assert [check.segment for check in each.checks] == [None, "device=desk", "device=phone", "device=tv"]
-    assert each.checks[2].value == pytest.approx(-0.01)
+    assert each.checks[2].value == pytest.approx(-0.015)
     assert [check.verdict for check in each.checks] == ["passed", "passed", "violated", "too few"]
     assert "too small, 1 query:" in each.checks[3].reason
     with pytest.raises(ltr.LtrValueError, match="compare with by="):
@@ -481,29 +540,40 @@ def varied(weight: Any = None, **options: Any) -> tuple[np.ndarray, np.ndarray, 
     new = np.clip(base + rng.normal(0.01, 0.03, 120), 0, 1)
     base[3] = new[5] = np.nan
     models = {"base": result({NDCG: base}, weight=weight), "new": result({NDCG: new}, weight=weight)}
-    return base, new, ltr.compare(models, interval="t", **options)
+    return base, new, ltr.compare(models, **options)
 
 
 def test_a_margin_in_percent_is_of_the_baselines_uncertain_mean() -> None:
     base, new, comparison = varied()
     both = ~np.isnan(base + new)
+    change = comparison.relative["ndcg@10"]["new"]
+    assert change.value == pytest.approx((new - base)[both].mean() / base[both].mean(), rel=1e-9)
     for percent in (-3, -0.5, 0, 1, 2.5):
-        relative = new[both] - base[both] * (1 + percent / 100)
-        low, high = stats.t.interval(0.95, both.sum() - 1, relative.mean(), stats.sem(relative))
         (above, below) = (gate(comparison, f"ndcg@10 {sign} {percent}%").checks[0] for sign in "><")
-        assert above.passed == (low > 0)
-        assert below.passed == (high < 0)
-        assert above.bound == pytest.approx(percent / 100 + low / base[both].mean(), rel=1e-9)
-        assert below.bound == pytest.approx(percent / 100 + high / base[both].mean(), rel=1e-9)
-        assert above.value == pytest.approx((new - base)[both].mean() / base[both].mean(), rel=1e-9)
+        assert (above.value, above.bound, below.bound) == (change.value, change.ci_low, change.ci_high)
+        assert (above.passed, below.passed) == (change.ci_low > percent / 100, change.ci_high < percent / 100)
         assert (above.kind, above.limit) == ("relative", percent / 100)
     assert "% of the baseline's mean" in above.reason
+
+
+def test_values_bounds_and_limits_mean_one_thing_in_every_outcome() -> None:
+    few = {"base": result({NDCG: [0.25] * 4}), "new": result({NDCG: [0.375] * 4})}
+    (check,) = gate(ltr.compare(few), "ndcg@10 > 10%").checks
+    assert (check.kind, check.value, check.limit, check.verdict) == ("relative", 0.5, 0.1, "too few")
+    zeros = np.zeros(20)
+    zeros[:4] = 0.5
+    few = {"base": result({NDCG: zeros}), "new": result({NDCG: zeros + 0.1})}
+    (check,) = gate(ltr.compare(few), "ndcg@10 > 10%").checks
+    assert (check.value, check.verdict) == (pytest.approx(1), "unclear")
+    assert check.reason == "the baseline has a value other than 0 in 4 queries, and a share of its mean needs 6."
+    plain = check.to_dict()
+    assert (plain["bound"], plain["limit"]) == (None, 0.1)
 
 
 def test_a_floor_is_for_the_whole_interval_of_the_mean() -> None:
     base, new, comparison = varied()
     values = new[~np.isnan(base + new)]
-    low, high = stats.t.interval(0.95, len(values) - 1, values.mean(), stats.sem(values))
+    low, high = limits_of_mean(values, np.ones(len(values)), 0.95)[:2]
     for limit, passes in ((low - 1e-6, True), (low + 1e-6, False), (values.mean(), False)):
         (check,) = gate(comparison, f"mean(ndcg@10) > {limit:.9f}").checks
         assert check.passed is passes

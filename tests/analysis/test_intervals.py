@@ -43,7 +43,7 @@ def ranked(**options: Any) -> ltr.Evaluation:
 )
 def test_means_and_standard_errors_are_those_of_statsmodels(options: Any, mean: float, error: float) -> None:
     result = result_with(VALUES, **options)
-    one = ltr.intervals(result, interval="t")["mrr"]
+    one = ltr.intervals(result)["mrr"]
     assert result["mrr"] == one.mean == pytest.approx(mean, rel=1e-14)
     assert [result.standard_error["mrr"], one.standard_error] == pytest.approx([error, error], rel=1e-14)
 
@@ -139,10 +139,24 @@ def test_what_is_refused(call: Any, message: str) -> None:
 
 def test_undefined_queries_are_left_out_and_counted() -> None:
     values = [0.5, np.nan, 1.0, 0.25]
-    one = ltr.intervals(result_with(values), interval="t")["mrr"]
+    one = ltr.intervals(result_with(values))["mrr"]
     assert (one.n_queries, one.n_undefined) == (3, 1)
     assert one.mean == pytest.approx(np.nanmean(values))
     single = ltr.intervals(result_with([0.5, np.nan]))["mrr"]
     assert single.mean == 0.5
     assert np.isnan([single.ci_low, single.ci_high, single.standard_error]).all()
     assert single.to_dict()["ci_low"] is None
+
+
+def test_queries_of_weight_0_are_not_counted() -> None:
+    result = result_with(VALUES, query_weight=[0, 0, *WEIGHT[2:]])
+    assert ltr.intervals(result)["mrr"].n_queries == 6
+
+
+def test_a_mean_without_an_interval_says_why() -> None:
+    equal = ltr.Evaluation.from_per_query({"qid": np.arange(20), "latency": np.full(20, 3.0)})
+    table = ltr.intervals(equal)
+    assert np.isnan([table["latency"].ci_low, table["latency"].ci_high]).all()
+    assert "latency has none: all values are equal, and the range of the metric is not known." in " ".join(
+        str(table).split()
+    )

@@ -124,7 +124,7 @@ def tables() -> dict[str, Any]:
     comparison = ltr.compare({"old": scores, "new": other}, y, n_resamples=100, **options)
     click = {"y_true": y, "qid": qid, "metric": "ndcg@2"}
     results = [
-        *(result, ltr.intervals(result, n_resamples=100), comparison, comparison.leaderboard, comparison.query("b")),
+        *(result, ltr.intervals(result), comparison, comparison.leaderboard, comparison.query("b")),
         ltr.churn(scores, other, qid=qid, k=1),
         *(ltr.tie_audit(y, scores, **options), ltr.audit(y, {"old": scores}, **options)),
         ltr.explain_difference(y_score=scores, a="lightgbm", b="sklearn", **click),

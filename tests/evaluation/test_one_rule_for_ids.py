@@ -373,7 +373,7 @@ def test_words_for_what_is_missing_are_text_with_a_warning_if_they_are_shared(
         with pytest.warns(ltr.LtrWarning, match=f"2 queries are of one {kind}"):
             ltr.compare({"a": result, "b": result}, n_resamples=100, **{name: other})
     with pytest.warns(ltr.LtrWarning, match="2 queries are of one cluster"):
-        ltr.intervals(result, cluster=other, n_resamples=100)
+        ltr.intervals(result, cluster=other)
     with pytest.warns(ltr.LtrWarning, match=f"2 queries have a document {word!r}"):
         ltr.evaluate([1, 1, 1], [1, 1, 1], docid=other, **options)
     with pytest.warns(ltr.LtrWarning, match="2 queries are of one segment"):

@@ -61,20 +61,20 @@ def test_the_range_of_a_metric(name: str, values: list[float], expected: tuple[f
 
 @pytest.mark.parametrize(("values", "shown"), [(HIGH, "1.0000]"), (LOW, "[0.0000")])
 def test_the_interval_of_a_mean_is_printed_within_the_range(values: list[float], shown: str) -> None:
-    table = ltr.intervals(named(values), interval="t")
+    table = ltr.intervals(named(values))
     row: Interval = table["mrr"]
     assert row.ci_high > 1 or row.ci_low < 0
     assert shown in str(table)
     assert shown in table._repr_html_()  # type: ignore[operator]
     plain = table.to_dict()["rows"][0]
     assert (plain["ci_low"], plain["ci_high"]) == (row.ci_low, row.ci_high)
-    other = ltr.intervals(named([*values, -0.5], no_relevant=-0.5), interval="t")
+    other = ltr.intervals(named([*values, -0.5], no_relevant=-0.5))
     assert f"{other.rows[0].ci_high:.4f}]" in str(other)  # a value is outside, so nothing is known
 
 
 def test_differences_gates_and_leaderboards_are_shown_within_the_range() -> None:
     models = {"worst": named(LOW), "best": named(HIGH), "other": named(HIGH[::-1])}
-    comparison = ltr.compare(models, interval="t", n_resamples=400)
+    comparison = ltr.compare(models, n_resamples=400)
     row = comparison["mrr", "best"]
     assert row.ci_high > 1
     assert f"[{row.ci_low:+.4f}, +1.0000]" in str(comparison)
@@ -82,9 +82,9 @@ def test_differences_gates_and_leaderboards_are_shown_within_the_range() -> None
     assert comparison.to_dict()["rows"][0]["ci_high"] == row.ci_high
     (difference, mean) = ltr.gate(comparison, ["best: mrr < 0.5", "best: mean(mrr) < 0.5"]).checks
     assert difference.bound == row.ci_high
-    assert "to +1.000000 (Student's t)" in difference.reason
+    assert "to +1.000000" in difference.reason
     assert mean.bound > 1
-    assert "to 1.000000 (Student's t)" in mean.reason
+    assert "to 1.000000" in mean.reason
     assert max(one.ci_high for one in comparison.leaderboard.rows) > 1
     assert "1.0000]" in str(comparison.leaderboard)
     display = ComparisonDisplay.from_comparison(comparison)
@@ -98,7 +98,7 @@ def test_pictures_and_the_report_stay_within_the_range() -> None:
     curves = MetricOverKDisplay.from_result(result, "mrr@2")
     assert max(curves.curves[""].high) > 1
     assert max(curves.shown[""].high) == 1
-    report = summarize(queries, {"m": score}, ["mrr@2"], intervals_of_means={"interval": "t"})
+    report = summarize(queries, {"m": score}, ["mrr@2"], intervals_of_means={})
     assert report.to_dict()["means"][0]["ci_high"] > 1
     assert "1.0000]" in as_html(report)
     assert "1.0000]" in as_text(printed_means(report)[1])

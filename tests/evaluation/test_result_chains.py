@@ -115,7 +115,7 @@ class Chain:
 
     def compared(self, **options: Any) -> ltr.Comparison:
         models = dict(zip("ab", self.results, strict=True))
-        return ltr.compare(models, test="t", interval="t", n_resamples=100, **options)
+        return ltr.compare(models, test="t", n_resamples=100, **options)
 
     def keep(self, results: Any, at: Any) -> None:
         self.results, self.chosen = list(results), self.chosen[at]

@@ -450,7 +450,7 @@ def test_the_standard_error_is_that_of_a_ratio(clustered: bool, weighted: bool) 
     gradient = np.array([1 / mean_b, -skill / mean_b])
     assert result.skill["map"] == pytest.approx(skill)
     assert result.skill_standard_error["map"] == pytest.approx(np.sqrt(gradient @ covariance @ gradient))
-    interval = ltr.intervals(result, interval="t")["map"]
+    interval = ltr.intervals(result)["map"]
     assert interval.skill_standard_error == pytest.approx(result.skill_standard_error["map"])
     assert interval.skill_ci_low < interval.skill < interval.skill_ci_high
 

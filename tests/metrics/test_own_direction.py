@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 import ltr_metrics as ltr
 from ltr_metrics.interleaving import ClickModel, simulate
-from ltr_metrics.logs.learning import curve_of_values
 from ltr_metrics.report import as_html, summarize
 
 
@@ -102,14 +100,6 @@ def test_clicks_agree_with_a_metric_where_lower_is_better() -> None:
         assert outcome.error(metric) == outcome.error(metric, by="credit") == 0
         assert reverse.error(metric) == 1
     assert outcome.error(truth={"worse": 0, "better": 1}) == 0  # of which higher is better
-
-
-def test_lasting_losses_are_rises() -> None:
-    falling_then_rising = np.array([[3.0, 3], [1, 2], [2, 1], [3, 1]])
-    options: dict[str, Any] = {"metric": "m", "data": "d", "confidence": 0.95}
-    curve = curve_of_values(falling_then_rising, None, np.array(["a", "b"]), higher_is_better=False, **options)
-    assert (curve.best, curve.overfit.tolist(), curve.loss.tolist(), curve.n_lasting_gains) == (1, ["a"], [2.0], 1)
-    assert "'a' (+2.0000)" in " ".join(str(curve).split())
 
 
 def test_the_report_reads_better_and_worse() -> None:

@@ -41,7 +41,6 @@ CASES: list[tuple[object, Callable[[str], object]]] = [  # the words, and a call
     (words.Test, lambda word: compare(test=word)),
     (words.Correction, lambda word: compare(correction=word)),
     (words.QueriesOfComparison, lambda word: compare(queries=word)),
-    (words.IntervalMethod, lambda word: compare(interval=word)),
     (words.InterleavingMethod, lambda word: Impression(method=word, rankings=None, shown=["x"], clicks=[])),
     (
         words.TiesOfRankings,

@@ -7,7 +7,7 @@ import hashlib
 import json
 import re
 from collections import Counter
-from dataclasses import astuple, replace
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ import ltr_metrics as ltr
 from ltr_metrics.analysis.comparison import shown_row
 from ltr_metrics.report import Report, as_html, numbers, summarize
 from ltr_metrics.report.query_table import query_table
+from ltr_metrics.report.verdict import reading_of, short_check
 
 pytestmark = pytest.mark.integration
 
@@ -125,7 +126,8 @@ def signed(value: float, digits: int = 4) -> str:
 def relative_change(comparison: ltr.Comparison, row: Any) -> str:
     """Return the difference as a share of the baseline's mean, with its interval."""
     assert comparison.relative[row.metric][row.model].value == row.difference / row.baseline_mean
-    value, low, high = (numbers.percent(one, "+") for one in astuple(comparison.relative[row.metric][row.model]))
+    change = comparison.relative[row.metric][row.model]
+    value, low, high = (numbers.percent(one, "+") for one in (change.value, change.ci_low, change.ci_high))
     return f"{value} [{low}, {high}]"
 
 
@@ -195,7 +197,7 @@ def test_tables_say_what_the_results_say(report: Report, page: Page) -> None:
         assert [row.model, change, counts, f"{row.mde:.4f}"] in [[r[0], r[2], *r[5:]] for r in page.rows if len(r) == 7]
     for _, label, part in comparison.segments():
         for row in (shown_row(part, row) for row in part.rows):
-            css = "better" if row.ci_low > 0 else "worse" if row.ci_high < 0 else "unclear"
+            css = reading_of(row, part).replace("untested", "unclear")
             cell = f"{css} {signed(row.difference, 3)} {interval(row, 3)}"
             assert any(r[0] == label and any(one.endswith(cell) for one in r) for r in page.rows)
     for row in report.changes:
@@ -236,26 +238,65 @@ def test_queries_are_opened_unless_their_documents_must_not_be_shared(*, documen
 @pytest.mark.parametrize(
     ("rows", "sentence"),
     [
-        ([(0.1, 0.01), (0.1, 0.05), (0.2, 0.0)], "better in ndcg_exp@10, map and mrr"),
-        ([(0.1, 0.06), (-0.1, 0.3), (0, 1)], "no clear difference in ndcg_exp@10, map and mrr"),
+        ([(0.1, 0.01, 0.09), (0.1, 0.05, 0.09), (0.2, 0.0, 0.1)], "better in ndcg_exp@10, map and mrr"),
+        ([(0.1, 0.06, 0.05), (-0.1, 0.01, 0.2), (0, 1, 1)], "no clear difference in ndcg_exp@10, map and mrr"),
         (
-            [(0.1, 0.01), (-0.1, 0.01), (0.2, 0.9)],
+            [(0.1, 0.01, 0.05), (-0.1, 0.01, 0.05), (0.2, 0.9, 0.1)],
             "better in ndcg_exp@10; worse in map; no clear difference in mrr",
         ),
     ],
 )
 @pytest.mark.usefixtures("no_figures")
-def test_the_verdict_counts_the_adjusted_p_values(rows: list[Any], sentence: str) -> None:
+def test_the_verdict_needs_the_adjusted_p_value_and_the_interval(rows: list[Any], sentence: str) -> None:
     report = made_report(n_queries=30, models=("bm25", "lightgbm"))
     assert report.comparison is not None
     changed = [
-        replace(row, difference=difference, p_adjusted=p)
-        for row, (difference, p) in zip(report.comparison.rows, rows, strict=True)
+        replace(row, difference=difference, p_adjusted=p, ci_low=difference - half, ci_high=difference + half)
+        for row, (difference, p, half) in zip(report.comparison.rows, rows, strict=True)
     ]
     report.comparison.__dict__["rows"] = tuple(changed)
     report.comparison.__dict__.pop("_row_of", None)
     page = Page(as_html(report))
     assert next(cells[2] for cells in page.rows if cells[0] == "lightgbm /runs/lightgbm.txt") == sentence
+
+
+@pytest.mark.parametrize(
+    ("rule", "higher_is_better", "words"),
+    [
+        ("m > -0.5", True, "✓ m loses at most 0.3 (allowed: 0.5)"),
+        ("m > -0.01", True, "✕ failed: m may lose up to 0.3 (allowed: 0.01): unclear"),
+        ("m > 0", True, "✕ failed: m may lose up to 0.3 (needed: more than 0): unclear"),
+        ("m > -150%", True, "✓ m loses at most 100% (allowed: 150%)"),
+        ("m < 0.5", True, "✓ m changes by +0.3 at most (limit 0.5)"),
+        ("m < 0.01", True, "✕ failed: m may change by +0.3 (limit 0.01): unclear"),
+        ("m < 0.5", False, "✓ m loses at most 0.3 (allowed: 0.5)"),
+        ("m < 0.01", False, "✕ failed: m may lose up to 0.3 (allowed: 0.01): unclear"),
+        ("better: m > 0", True, "✓ m gains at least 0.3"),
+        ("better: m > 1", True, "✕ failed: m may gain only 0.3 (needed: more than 1)"),
+        ("mean(m) > 0.1", True, "✓ m is at least 0.15 (limit 0.1)"),
+        ("mean(m) > 0.4", True, "✕ failed: m is perhaps only 0.15 (limit 0.4)"),
+        ("share(m < -0.2) < 5%", True, "✕ failed: 25% of the queries lose more than 0.2, perhaps up to 35% (limit 5%)"),
+    ],
+)
+@pytest.mark.usefixtures("no_figures")
+def test_a_check_says_what_may_be_lost(rule: str, higher_is_better: bool, words: str) -> None:
+    """The end of the interval is the largest loss that is possible, or the smallest gain that is sure."""
+    base, draws = np.full(100, 0.3), np.tile([-0.3, 0.3, -0.1, 0.1], 25)
+    models = {"base": base, "new": base + draws, "better": base + 0.4 + draws}
+    lower = [] if higher_is_better else ["m"]
+    results = {
+        name: ltr.Evaluation.from_per_query({"qid": np.arange(100), "m": of}, lower_is_better=lower)
+        for name, of in models.items()
+    }
+    comparison = ltr.compare(results, n_resamples=100)
+    rules = [rule] if rule.startswith("better") else [f"new: {rule}"]
+    (check,) = ltr.gate(comparison, rules).checks
+    mark = "✓" if check.passed else "✕ failed:"
+    said = f"{mark} {short_check(check, comparison)}"
+    assert re.sub(r"\d[\d.]*", "#", said) == re.sub(r"\d[\d.]*", "#", words)
+    bound = abs(check.bound)
+    expected = numbers.percent(bound) if check.kind in ("relative", "share") else numbers.number(bound)
+    assert expected.lstrip("+") in said
 
 
 @pytest.mark.usefixtures("no_figures")
@@ -271,7 +312,9 @@ def test_the_gate_stands_in_the_verdict() -> None:
     assert f"{SCRIPT} fails the gate against live" in " ".join(page.text.split())
     assert page.title.startswith(f"Ranking report: {SCRIPT} fails the gate")
     assert "✕ FAIL" in page.text
-    assert "✕ failed: map changes by" in page.text
+    passed, failed = report.gate.checks
+    assert f"✓ map gains at least {passed.bound:.4f}" in page.text or passed.bound < 0
+    assert f"✕ failed: map may gain only {failed.bound:.4f} (needed: more than 0.9000)" in page.text or failed.bound < 0
     assert SCRIPT not in html
     for check in report.gate.checks:
         words = f"{'PASS' if check.passed else 'FAIL'} {SCRIPT}: {check.rule}: {check.reason}"
@@ -294,14 +337,15 @@ def test_a_rule_of_the_gate_is_shown_for_whom_and_where_it_is() -> None:
 
 
 @pytest.mark.usefixtures("no_figures")
-def test_a_check_without_a_bound_names_its_rule_and_says_why() -> None:
+def test_a_check_with_too_few_queries_says_so() -> None:
     X, y, qid = ltr.make_ranking(20, random_state=0)
     scores = {"live": X[:, 0], "copy": X[:, 0]}
     report = summarize(ltr.Queries(y, qid=qid), scores, "map", baseline="live", rules=["map > 0"])
     assert report.gate is not None
     (check,) = report.gate.checks
     text = " ".join(Page(as_html(report)).text.split())
-    assert f"failed: map > 0: {check.reason.removesuffix('.')} ○ detectable" in text
+    assert check.verdict == "too few"
+    assert "failed: map may gain only 0.0000 (needed: more than 0.0000): too few ○ detectable" in text
 
 
 @pytest.mark.usefixtures("no_figures")

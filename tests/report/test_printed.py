@@ -97,7 +97,7 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "Comparison": compared,
     "Change": lambda: compared().changes("map"),
     "Leaderboard": lambda: compared().leaderboard,
-    "Intervals": lambda: ltr.intervals(evaluated(query_weight=np.arange(1.0, 41)), n_resamples=200),
+    "Intervals": lambda: ltr.intervals(evaluated(query_weight=np.arange(1.0, 41))),
     "OpenedQuery": opened,
     "GateResult": gated,
     "Check": lambda: gated().checks[0],
@@ -107,9 +107,7 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "Audit": audited,
     "DataAudit": lambda: audited().data,
     "Churn": churned,
-    "LearningCurve": lambda: curve_of_values(
-        rounds(), None, np.array([SCRIPT] * 30, object), metric="map", data=SCRIPT, confidence=0.9
-    ),
+    "LearningCurve": lambda: curve_of_values(rounds(), None, metric="map", data=SCRIPT, confidence=0.9),
     "Outcome": lambda: Outcome([SCRIPT, "other"], "team_draft", np.array([[1.0, 0, 2, 1], [0, 1, 0, 1]])),
     "Propensities": lambda: Propensities([1, 0.5], standard_error=[0, 0.1], method=SCRIPT),
     "ClickEvaluation": lambda: evaluate_clicks(

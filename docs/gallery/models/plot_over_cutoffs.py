@@ -20,5 +20,5 @@ MetricOverKDisplay.from_result(results, "ndcg").plot()
 # %%
 # The bands are intervals of each mean. They are wide because queries differ from each other.
 # A comparison pairs the queries, so the intervals of the *difference* are much narrower.
-comparison = ltr.compare(models, y, qid=qid, metrics=metrics, baseline="live", interval="t", n_resamples=1000)
+comparison = ltr.compare(models, y, qid=qid, metrics=metrics, baseline="live", n_resamples=1000)
 MetricOverKDisplay.from_comparison(comparison, "ndcg", difference=True).plot()

@@ -303,8 +303,8 @@ class Outcome(Tabular):
         sample = Sample.of(difference[:, np.newaxis], cluster=self._cluster)
         if sample.n_units[0] < 2 or sample.is_constant[0]:
             return UNDEFINED
-        low, high = intervals(sample, "t", confidence)
-        return float(low[0]), float(high[0]), float(p_values(sample, "t")[0])
+        [limits] = intervals(sample, confidence)
+        return limits.low, limits.high, float(p_values(sample, "t")[0])
 
     def _offline_values(self, metric: Any, truth: Any) -> FloatArray:
         """Return a number for each model; higher is better."""

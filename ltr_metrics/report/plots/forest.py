@@ -9,13 +9,11 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ltr_metrics._rows.words import IntervalMethod
 from ltr_metrics.analysis.alignment import name_in
 from ltr_metrics.analysis.comparison import Comparison, shown_row
-from ltr_metrics.analysis.settings import INTERVALS
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.evaluation.means import counting, mean_interval
-from ltr_metrics.evaluation.ranges import range_of, within
+from ltr_metrics.evaluation.ranges import possible_values, range_of, within
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.report.plots import style
@@ -181,7 +179,6 @@ class ComparisonDisplay(ForestDisplay):
 
     SHOWS_DIFFERENCES: ClassVar[bool] = True
 
-    interval: IntervalMethod
     baseline: str | None = None
 
     @classmethod
@@ -222,10 +219,10 @@ class ComparisonDisplay(ForestDisplay):
             rows.append(Row(name, (min(counts), max(counts)), points))
         if not rows:
             raise LtrValueError("There is no metric to draw. Name metrics of the comparison, or pass None for all.")
-        return cls(rows=rows, interval=comparison.settings.interval, **of_comparison(comparison))
+        return cls(rows=rows, **of_comparison(comparison))
 
     def _label(self) -> str:
-        interval = f"{100 * self.confidence:g}% interval\n({INTERVALS[self.interval]})"
+        interval = f"{100 * self.confidence:g}% interval"
         against = "baseline" if self.baseline is None else style.shorten(self.baseline, 24)
         return f"difference, {style.model(self._series(), 24)} - {against}\n{self._mean}, {interval}"
 
@@ -300,7 +297,8 @@ def _row_of_means(name: str, results: Mapping[str, Evaluation], confidence: floa
     points, counts = {}, []
     for model, result in results.items():
         values = result.per_query[name]
-        mean, *ends = mean_interval(values, result.weight, confidence, result.cluster)
+        possible = possible_values(name, values)
+        mean, *ends = mean_interval(values, result.weight, confidence, result.cluster, possible)
         points[model] = Point(mean, *within(ends, range_of(name, values)).tolist())
         counts.append(int(counting(values, result.weight).sum()))
     return Row(name, (min(counts), max(counts)), points)

@@ -13,7 +13,7 @@ from ltr_metrics._rows.checks import FloatArray, IntArray
 from ltr_metrics.analysis.comparison import Comparison
 from ltr_metrics.errors import LtrKeyError, LtrTypeError, LtrValueError
 from ltr_metrics.evaluation.means import counting, mean_interval
-from ltr_metrics.evaluation.ranges import Range, of_differences, range_of, within
+from ltr_metrics.evaluation.ranges import Range, of_differences, possible_values, range_of, within
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.logs.learning import LearningCurve
 from ltr_metrics.logs.training_log import PerQueryLog
@@ -161,9 +161,12 @@ class MetricOverKDisplay(Display):
                     f"{list(names)}, {model!r} "
                     f"has {list(model_names)}. Evaluate them with the same metrics."
                 )
-            weight, columns = evaluation.weight, [evaluation.per_query[name] for name in names.values()]
-            intervals = [mean_interval(values, weight, confidence, evaluation.cluster) for values in columns]
-            counts += [int(counting(values, weight).sum()) for values in columns]
+            weight, columns = evaluation.weight, {name: evaluation.per_query[name] for name in names.values()}
+            intervals = [
+                mean_interval(values, weight, confidence, evaluation.cluster, possible_values(name, values))
+                for name, values in columns.items()
+            ]
+            counts += [int(counting(values, weight).sum()) for values in columns.values()]
             curves[model] = Curve(*np.array(intervals).T)
         return cls(
             metric=family,
