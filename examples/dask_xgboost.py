@@ -12,10 +12,10 @@ from contextlib import nullcontext
 
 import dask.dataframe as dd
 import distributed
-import ltr_metrics.dask
 from example_data import arguments, load, with_qid_column
 from xgboost import dask as xgb_dask
 
+import ltr_metrics.dask
 from ltr_metrics.xgboost import custom_metric, early_stopping
 
 METRICS = ["err@10", "ndcg@10", "map", "mrr"]

@@ -13,10 +13,11 @@ import sys
 
 import pandas as pd
 from example_data import arguments, load
-from ltr_metrics.spark import evaluate
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 from xgboost.spark import SparkXGBRanker
+
+from ltr_metrics.spark import evaluate
 
 DEPTHS = [2, 6]
 N_FOLDS = 2

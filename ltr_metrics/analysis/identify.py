@@ -277,8 +277,14 @@ def identify_convention(
                 origins.setdefault(Origin(reading, "queries", "all rows as one"), []).append(name)
         tried = [origin.reading for origin in origins]
         tried = [reading for reading in tried if reading.ties != "docid" or queries.docid is not None]
-        means = means_of(queries, y_score, (reading for reading in tried if not reading.is_of_one_query))
-        means |= means_of(whole, y_score, (reading for reading in tried if reading.is_of_one_query))
+        means: dict[Reading, float] = {}
+        for rows, of_one_query in ((queries, False), (whole, True)):
+            own = [reading for reading in tried if reading.is_of_one_query == of_one_query]
+            means |= means_of(rows, y_score, (reading for reading in own if not reading.weighs_undefined_as_one))
+            try:
+                means |= means_of(rows, y_score, (reading for reading in own if reading.weighs_undefined_as_one))
+            except LtrError as error:  # no value reproduces the unweighted 1 of a query whose weight is 0
+                refused |= {name: str(error) for name, one in readings.items() if one.weighs_undefined_as_one}
 
         def order(found: tuple[CandidateConvention, Reading]) -> tuple[Any, ...]:
             is_match = found[0].distance <= tolerance

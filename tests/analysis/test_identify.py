@@ -160,3 +160,13 @@ def test_documents_of_several_queries_may_have_one_id() -> None:
     one_query = {"y_true": data["y_true"], "y_score": data["y_score"], "group": [5], "docid": unique}
     expected = ltr.evaluate(**one_query, metrics="ndcg@10", convention="trec_eval")
     assert whole.value == pytest.approx(expected["ndcg@10"], abs=1e-12)
+
+
+def test_a_weight_of_0_leaves_out_the_systems_that_no_value_reproduces() -> None:
+    """LightGBM adds an unweighted 1 for a query without a relevant document, also if its weight is 0."""
+    y, s, weights = [1, 0, 0, 0], [1, 2, 2, 1], {"query_weight": [1, 0], "group": [2, 2]}
+    expected = ltr.evaluate(y, s, metrics="ndcg@3", **weights)["ndcg@3"]
+    found = ltr.identify_convention(y, s, metric="ndcg@3", value=expected, **weights)
+    assert found.matches[0].conventions == ("default",)
+    assert {"lightgbm", "xgboost"} <= found.refused.keys()
+    assert "No value per query can reproduce this" in found.refused["lightgbm"]
