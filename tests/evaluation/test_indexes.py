@@ -18,6 +18,8 @@ import pandas as pd
 import pytest
 
 import ltr_metrics as ltr
+import ltr_metrics.dask
+import ltr_metrics.spark
 from ltr_metrics import counterfactual, interleaving, xgboost
 from ltr_metrics.report import summarize
 from ltr_metrics.sklearn import QueryRanker, make_scorer
@@ -121,6 +123,7 @@ DOORS: dict[Any, tuple[tuple[str, ...], Callable[..., Any]]] = {
 }
 TABLES = (  # no function of rows: columns are names, or the arrays are this package's own
     *(ltr.Evaluation, ltr.evaluate_batches, ltr.metrics.LabelledQueries, QueryRanker),
+    *(ltr_metrics.dask.evaluate, ltr_metrics.spark.evaluate),
     *(ltr.io.LetorData, ltr.io.TrecData, ltr.io.read_table, ltr.sklearn.QueryScorer),
     *(counterfactual.ClickEvaluation, counterfactual.ClickMetric, counterfactual.Propensities, interleaving.Outcome),
 )
