@@ -21,7 +21,9 @@ from ltr_metrics._rows.id_columns import label_codes, ordered_categories
 from ltr_metrics._rows.ids import WORDS_FOR_MISSING, id_texts
 from ltr_metrics.errors import LtrTypeError, LtrValueError, one_line, warn
 
-Labels = tuple[list[Hashable], IntArray]  # the distinct labels, and the position among them of each query's label
+# The distinct labels, and the position among them of each query's label. Segments of an ordered categorical have all of
+# its categories as labels, also those without a query, so that parts with other queries have the same order.
+Labels = tuple[list[Hashable], IntArray]
 Segmentations = dict[str | None, Labels]  # by name
 
 
@@ -67,14 +69,27 @@ def refuse_bad_weights(weight: AnyArray, name: str, where: Callable[[int], str])
 def segmentations(rows: GroupedRows, by: Any) -> Segmentations:
     """Return the segments of one segmentation, under the name None, or of several by name."""
     if not has_named_columns(by):
-        return {None: labels_of(rows, "by", by)}
+        return {None: _segments_of(rows, "by", by)}
     if isinstance(by, Mapping) and any(isinstance(one, str) or not hasattr(one, "__len__") for one in by.values()):
         raise LtrTypeError(
             "If by is a mapping, its keys are names of segmentations, and each value has one label per query or per "
             'row, as in {"device": [...]}. To give labels by query id, pass a pandas Series with the ids as its index.'
         )
     named = named_columns(by, "by")
-    return {name: labels_of(rows, f"by[{name!r}]", labels) for name, labels in named.items()}
+    return {name: _segments_of(rows, f"by[{name!r}]", labels) for name, labels in named.items()}
+
+
+def _segments_of(rows: GroupedRows, name: str, labels: Any) -> Labels:
+    """Return the labels of segments; those of an ordered categorical are all of its categories."""
+    distinct, code = labels_of(rows, name, labels)
+    categories = ordered_categories(labels)
+    if categories is None:
+        return distinct, code
+    position = {category: at for at, category in enumerate(categories)}
+    positions = [position[label] for label in distinct]
+    for at, label in zip(positions, distinct, strict=True):
+        categories[at] = label  # of the type that other labels have
+    return categories, np.array(positions, dtype=np.intp)[code]
 
 
 def labels_of(rows: GroupedRows, name: str, labels: Any) -> Labels:

@@ -34,10 +34,10 @@ def concat(evaluations: Iterable[Evaluation]) -> Evaluation:
     Returns
     -------
     Evaluation
-        With the queries of the first part first. Labels of segments are in order of first
-        appearance. Segments and clusters of several parts are the same if their labels have the
-        same text. It has a chance level if all parts have one, which other processes and files keep
-        with ``skill=True`` only.
+        With the queries of the first part first. Labels of segments are in the order of an ordered
+        categorical that the parts share, otherwise in order of first appearance. Segments and
+        clusters of several parts are the same if their labels have the same text. It has a chance
+        level if all parts have one, which other processes and files keep with ``skill=True`` only.
 
     Raises
     ------
@@ -192,7 +192,7 @@ def _concat_ids(ids: Sequence[AnyArray]) -> AnyArray:
 
 
 def _concat_labels(parts: Sequence[Labels]) -> Labels:
-    """Return the labels of all parts in order of first appearance; labels are the same if they have the same text."""
+    """Return the labels of all parts, in the order of the parts; labels are the same if they have the same text."""
     known: dict[str, tuple[int, Hashable]] = {}
     codes: list[IntArray] = []
     for labels, code in parts:

@@ -28,10 +28,14 @@ class Segments(dict[Any, Any]):
 
 
 def split_by_segment(segmentations: Segmentations, subset: Callable[[IntArray], Any]) -> Segments:
-    """Return ``subset(positions)`` of the queries of each segment, in the order of the labels."""
+    """Return ``subset(positions)`` of the queries of each segment that has any, in the order of the labels."""
     by_name = {
         name: Segments(
-            {label: subset(queries) for label, queries in zip(labels, _split(code, len(labels)), strict=True)}
+            {
+                label: subset(queries)
+                for label, queries in zip(labels, _split(code, len(labels)), strict=True)
+                if len(queries)
+            }
         )
         for name, (labels, code) in segmentations.items()
     }

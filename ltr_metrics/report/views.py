@@ -12,6 +12,7 @@ from ltr_metrics.analysis.comparison import Comparison, Difference, shown_row
 from ltr_metrics.analysis.intervals import shown_interval
 from ltr_metrics.analysis.opened_query import OpenedQuery, RankedDocument, score_texts
 from ltr_metrics.evaluation.differences import gain_of
+from ltr_metrics.evaluation.segments import iter_segments
 from ltr_metrics.evaluation.tables import Cell, Drawing, Piece, Table, Words
 from ltr_metrics.report.numbers import MINUS, interval, listed, number, percent, percents, signed
 from ltr_metrics.report.parts import Axis, Choice, Figure, Fold, Group, Line, PagePart, Pieces
@@ -249,7 +250,7 @@ def _segments(report: Report) -> list[PagePart]:
         return []
     found: Sequence[tuple[str | None, Any, Comparison | None]]
     if comparison is None:
-        found = [(of, label, None) for of, (labels, _) in first.segments.items() for label in labels]
+        found = [(of, label, None) for of, label, _ in iter_segments(first.segments, first.by)]
         models = list(report.evaluations)
     else:
         found = comparison.segments()

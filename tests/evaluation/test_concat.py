@@ -16,6 +16,7 @@ from parts import IDS, KINDS, KINDS_OF_ARRAYS, evaluated, identical, kinds_frame
 
 import ltr_metrics as ltr
 from ltr_metrics.counterfactual import Propensities, evaluate
+from ltr_metrics.report import as_html, summarize
 
 pytestmark = pytest.mark.integration
 
@@ -63,6 +64,29 @@ def test_ids_and_labels_of_different_types_are_the_same_if_their_text_is() -> No
     assert both.cluster.tolist() == [0, 1, 0, 1]  # type: ignore[union-attr]
     with pytest.raises(ltr.LtrValueError, match=r"Query '7' is in two parts, 1 and 2\. .*sort them by query.*group"):
         ltr.concat([texts, numbers, evaluated({"qid": ["7", "7", "9", "9"], **rows}, options)])  # type: ignore[arg-type]
+
+
+def test_segments_keep_the_order_of_a_categorical(tmp_path: Path) -> None:
+    places = pd.Categorical(kinds_frame()["device"], ["tab", "unused", "phone", "desk"], ordered=True)
+    frame, options = kinds_frame().assign(place=places), {"by": "place", "metrics": "map"}
+    by_place = [frame[(frame["place"] == place).to_numpy()] for place in ("desk", "tab", "phone")]
+    whole = evaluated(pd.concat(by_place), options)
+    assert list(whole.by) == ["tab", "phone", "desk"]
+    parts = [evaluated(part, options) for part in by_place]
+    assert list(parts[0].by) == ["desk"]
+    identical(ltr.concat(parts), whole, in_order=True)
+    identical(ltr.concat([ltr.concat(parts[:2]), parts[2]]), whole, in_order=True)
+    identical(ltr.concat([whole.subset(part.qid) for part in parts]), whole, in_order=True)
+    for name, part in zip("abc", parts, strict=True):
+        part.save(tmp_path / f"{name}.parquet")
+    saved = [ltr.load_result(path) for path in sorted(tmp_path.iterdir())]
+    identical(ltr.concat(saved), whole, in_order=True)
+    assert list(ltr.compare({"a": whole, "b": ltr.concat(saved)}, baseline="a").by) == list(whole.by)
+    queries = ltr.Queries(frame["label"], qid=frame["qid"], by=frame["place"])
+    for scores in ({"a": frame["score"]}, {"a": frame["score"], "b": -frame["score"]}):
+        page = as_html(summarize(queries, scores, "map", baseline="a" if len(scores) > 1 else None))
+        assert "phone" in page
+        assert "unused" not in page
 
 
 @pytest.mark.parametrize("kind", ["skill with everything", "two segmentations", "lightgbm with weights", "judged"])
