@@ -205,7 +205,10 @@ class LabelledQueries(GroupedRows):
         """Give a rank only to the documents of a mask; ``otherwise`` says why none of them has one."""
         self.retrieved = is_ranked if self.retrieved is None else is_ranked & self.retrieved
         if not self.retrieved.any():
-            raise LtrValueError(f"There is no ranking to evaluate: {otherwise}.")
+            raise LtrValueError(
+                f"There is no ranking to evaluate: {otherwise}. If these rows are one part of several, for concat, "
+                "evaluate them together with the rows of another part."
+            )
         rows = self.rows_in_query_order()
         self.n_ranked, self.ranked_rows = self.sum_by_query(self.retrieved), rows[self.retrieved[rows]]
 

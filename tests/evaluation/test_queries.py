@@ -70,7 +70,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"group": [2.5, 1.5]}, "whole sizes.*got 2.5 for query 0"),
     ({"qid": [1, 1, 2, 2]}, "either qid.*or group.*Got both"),
     ({"group": None}, "either qid.*Got neither"),
-    ({"retrieved": [False] * 4}, "False in every row"),
+    ({"retrieved": [False] * 4}, "False in every row.*one part of several, for concat, evaluate them together with the rows"),
     ({"retrieved": [0.1, 0.2, 1, 0]}, "retrieved must be True or False"),
     ({"retrieved": ["yes", "no", "yes", "no"]}, "retrieved must be True or False for each row: got yes at row 0"),
     ({"judged": objects(True, None, True, True)}, "judged must be True or False for each row: got None at row 1"),
