@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from ltr_metrics._hosts.frames import find_call
 from ltr_metrics._hosts.host_metrics import Plan, WatchedMetric, not_evaluated, several_sets
-from ltr_metrics._rows.checks import require_min_delta
+from ltr_metrics._rows.checks import require_count, require_min_delta
 from ltr_metrics._rows.signatures import explaining_calls
 from ltr_metrics._rows.words import ConventionName
 from ltr_metrics.errors import import_extra
@@ -52,7 +55,7 @@ def early_stopping(
     -------
     callable
         For ``callbacks=[...]`` of ``lgb.train``, ``lgb.cv`` and ``LGBMRanker.fit``. You may use it
-        for several trainings, one after the other.
+        for several trainings, even in several threads at the same time.
 
     Raises
     ------
@@ -81,8 +84,9 @@ def early_stopping(
     """
     callback = import_extra("lightgbm.callback", "lightgbm")
     watched = WatchedMetric(metric, data_name, convention, "lightgbm")
-    stop = callback.early_stopping(rounds, min_delta=require_min_delta(min_delta), verbose=False)
-    return EarlyStopping(stop, callback.EarlyStopException, watched)
+    options = {"min_delta": require_min_delta(min_delta), "verbose": False}
+    make_stop = functools.partial(callback.early_stopping, require_count("rounds", rounds), **options)
+    return EarlyStopping(make_stop, callback.EarlyStopException, watched)
 
 
 class EarlyStopping:
@@ -90,18 +94,28 @@ class EarlyStopping:
 
     before_iteration = False
 
-    def __init__(self, stop: Any, stopped: Any, watched: WatchedMetric) -> None:
-        self._stop, self._stopped, self._watched = stop, stopped, watched
-        self.order = stop.order
-        self._results: dict[int, Any] = {}
+    def __init__(self, make_stop: Callable[[], Any], stopped: Any, watched: WatchedMetric) -> None:
+        self._make_stop, self._stopped, self._watched = make_stop, stopped, watched
+        self.order = make_stop().order
+        # LightGBM's callback keeps the best score of one training, so trainings in several threads need one each.
+        self._trainings: WeakKeyDictionary[Any, tuple[Any, dict[int, Any]]] = WeakKeyDictionary()
 
     def __call__(self, env: Any) -> None:
-        self._results[env.iteration] = env.evaluation_result_list
+        if env.iteration == env.begin_iteration or env.model not in self._trainings:
+            self._trainings[env.model] = self._make_stop(), {}
+        stop, results = self._trainings[env.model]
+        results[env.iteration] = env.evaluation_result_list
         try:
-            self._stop(_with_results(env, [self._result(env)]))
+            stop(_with_results(env, [self._result(env)]))
         except self._stopped as stopped:
             # The scores of the best round are those of all data sets and metrics, as without us.
-            raise self._stopped(stopped.best_iteration, self._results[stopped.best_iteration]) from None
+            raise self._stopped(stopped.best_iteration, results[stopped.best_iteration]) from None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_trainings"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__ |= state | {"_trainings": WeakKeyDictionary()}
 
     def _result(self, env: Any) -> Any:
         """Return the result of the watched metric and data set."""

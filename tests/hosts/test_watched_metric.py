@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import pickle
 from typing import Any
 
 import lightgbm as lgb
@@ -127,6 +129,9 @@ def test_what_is_not_evaluated(name: str, watched: Any, message: str) -> None:
     for options, message in (({"convention": "terc_eval"}, "nvention"), ({"min_delta": np.nan}, "^min_delta must be")):
         with pytest.raises(ltr.LtrValueError, match=message):
             STOPPING[name]("gain", PATIENCE, **options)
+    for rounds in (0, -1):  # with which LightGBM's own callback trains all rounds
+        with pytest.raises(ltr.LtrValueError, match="^rounds must be"):
+            STOPPING[name]("gain", rounds)
 
 
 def test_a_metric_that_is_logged_twice() -> None:
@@ -174,6 +179,21 @@ def test_one_set_the_training_set_included(sets: list[tuple[str, Part]], watched
         assert best == int(np.argmax(values)) + 1 == len(values) - PATIENCE < 190
         scores = {name: {metric: logged[best - 1] for metric, logged in of.items()} for name, of in history.items()}
         assert booster.best_score == scores
+
+
+def test_one_callback_serves_a_training_within_another() -> None:
+    """As in several threads: LightGBM's own callback would compare each training with the best score of the other."""
+    stop = pickle.loads(pickle.dumps(ours_for_lightgbm.early_stopping("value", PATIENCE)))
+    rounds, inner = itertools.count(1), []
+
+    def best_in_round_7(preds: Any, data: lgb.Dataset) -> tuple[str, float, bool]:
+        at = next(rounds)
+        if at == 2:
+            inner.append(trained_on([("v", SHORT)], stop, lambda preds, data: ("value", 1.0, True))[0].best_iteration)
+        return "value", -abs(at - 7), True
+
+    assert trained_on([("v", VALID)], stop, best_in_round_7)[0].best_iteration == 7
+    assert inner == [1]
 
 
 @pytest.mark.parametrize(
