@@ -62,6 +62,8 @@ class HostMetrics:
     host : {"lightgbm", "xgboost"}, optional
         The host, if its trainings can have a gain of their own that a convention follows, and its
         early stopping depends on names.
+    checks_names : bool, default True
+        Whether names by which the host's own early stopping is wrong are errors.
     """
 
     def __init__(
@@ -74,12 +76,14 @@ class HostMetrics:
         log: PerQueryLog | None = None,
         names: Names = "asked",
         host: HostOfGain | None = None,
+        checks_names: bool = True,
     ) -> None:
         self._asked = None if metrics is None else listed(metrics)
         self._policy: dict[str, Any] = {"ties": ties, "no_relevant": no_relevant}
         self.convention = convention_of(convention)
         self._names: Names = dict(names) if isinstance(names, Mapping) else names
         self._host = host
+        self._host_of_names = host if checks_names else None
         self._plans: dict[Gain, Plan] = {}
         self.request = self.plan().request
         if self.request.policy.ties == "docid":
@@ -106,7 +110,7 @@ class HostMetrics:
         if gain not in self._plans:
             convention = self.convention if gain == "exp" else self.convention.with_gain(gain)
             request = resolve(self._asked, convention=convention, **self._policy)
-            logged = names_in_log(request, self._names, self._host)
+            logged = names_in_log(request, self._names, self._host_of_names)
             asked = request.asked | {name: canonical for canonical, name in logged.items() if name != canonical}
             self._plans[gain] = Plan(replace(request, asked=asked), logged)
         return self._plans[gain]
@@ -159,7 +163,7 @@ class WatchedMetric:
         # This ranks nothing. Without a tie policy, a convention with ties="docid" is an error.
         options: dict[str, Any] = {"ties": "mean", "convention": convention_of(convention), "host": host}
         try:
-            self._metrics = HostMetrics(metric, names="canonical", **options)
+            self._metrics = HostMetrics(metric, names="canonical", checks_names=False, **options)
         except LtrValueError:
             if not isinstance(metric, str):  # a text may be a name of the user's own, or one of the host's metrics
                 raise

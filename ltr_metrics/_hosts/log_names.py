@@ -31,9 +31,9 @@ def names_in_log(request: Request, names: Names, host: HostOfGain | None = None)
         given = {}
     else:
         given = {str(metric): metric.slug if names == "slug" else str(metric) for metric in request.metrics}
-    if host == "xgboost":
-        _refuse_misleading_names([metric for metric in request.metrics if str(metric) not in given], request.typed)
     logged = request.typed | given
+    if host == "xgboost":
+        _refuse_misleading_names(request.metrics, logged, given)
     for canonical, name in logged.items():
         if not name.isprintable():  # CatBoost writes lines and columns of text
             raise LtrValueError(
@@ -52,16 +52,25 @@ def names_in_log(request: Request, names: Names, host: HostOfGain | None = None)
     return logged
 
 
-def _refuse_misleading_names(metrics: Iterable[Metric], typed: Mapping[str, str]) -> None:
-    """Raise an error if XGBoost would minimise by its name as typed what it maximises by its canonical name."""
+def _refuse_misleading_names(metrics: Iterable[Metric], logged: Mapping[str, str], given: Mapping[str, str]) -> None:
+    """Raise an error for a name in the log by which XGBoost would optimise a metric in the wrong direction.
+
+    XGBoost minimises most names. That is an error only for a name as typed, if XGBoost maximises the canonical name.
+    """
     for metric in metrics:
-        name = typed[str(metric)]
-        if metric.higher_is_better and _is_maximised(str(metric)) and not _is_maximised(name):
+        name = logged[str(metric)]
+        guesses = "XGBoost's own EarlyStopping guesses the direction of a metric from its name in the log."
+        if not metric.higher_is_better and _is_maximised(name):
+            raise LtrValueError(
+                f"{guesses} It would maximise {name!r}, because the name begins with auc, map, ndcg or pre, and for "
+                f'this metric lower is better. Choose another name in the log: names={{"{metric}": "loss_{name}"}}.'
+            )
+        is_typed = str(metric) not in given
+        if metric.higher_is_better and is_typed and _is_maximised(str(metric)) and not _is_maximised(name):
             better = metric.NAME + name.removeprefix(name_without_parameters(name))
             raise LtrValueError(
-                "XGBoost's own EarlyStopping guesses the direction of a metric from its name in the log. It would "
-                f"minimise {name!r}, and it maximises {better!r}, which is the same metric. Write {better!r}, or "
-                f'choose the name in the log: names={{"{name}": "{better}"}}.'
+                f"{guesses} It would minimise {name!r}, and it maximises {better!r}, which is the same metric. Write "
+                f'{better!r}, or choose the name in the log: names={{"{name}": "{better}"}}.'
             )
 
 

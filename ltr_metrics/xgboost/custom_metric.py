@@ -112,7 +112,8 @@ def custom_metric(
         them. A metric in two spellings is logged once, under the first. XGBoost splits its log at
         spaces and colons, so a name has neither. Its own early stopping guesses the direction from
         the name, so ``ap``, ``average_precision`` and ``p``, which it would minimise, are errors:
-        write ``map@10`` and ``precision@5``, or give them a name. `early_stopping` and a
+        write ``map@10`` and ``precision@5``, or give them a name. So is a name that begins with
+        auc, map, ndcg or pre if lower is better. `early_stopping` and a
         `ltr_metrics.PerQueryLog` find a metric by each of its names.
     columns : mapping of DMatrix to mapping, optional
         Other numbers of the documents, for ``mean_of(name)`` and ``sum_of(name)``. Metrics of your

@@ -108,7 +108,8 @@ class Monitor(MetricFunction, xgboost.callback.TrainingCallback):
         them. A metric in two spellings is logged once, under the first. XGBoost's own early
         stopping guesses the direction from the name, so ``ap``, ``average_precision`` and ``p``,
         which it would minimise, are errors: write ``map@10`` and ``precision@5``, or give them a
-        name. `early_stopping` and a `ltr_metrics.PerQueryLog` find a metric by each of its names.
+        name. So is a name that begins with auc, map, ndcg or pre if lower is better.
+        `early_stopping` and a `ltr_metrics.PerQueryLog` find a metric by each of its names.
     columns : mapping of str to array-like of shape (n_rows,), optional
         Further numeric columns by name, with one number per row, which ``mean_of(name)``,
         ``sum_of(name)`` and metrics of your own read. A DataFrame is accepted.
@@ -140,6 +141,8 @@ class Monitor(MetricFunction, xgboost.callback.TrainingCallback):
     True
     """
 
+    _checks_names = True  # whether XGBoost's own early stopping may guess directions from the names in the log
+
     @explaining_calls
     def __init__(
         self,
@@ -162,7 +165,8 @@ class Monitor(MetricFunction, xgboost.callback.TrainingCallback):
         columns: Any = None,
     ) -> None:
         policy: dict[str, Any] = {"ties": ties, "no_relevant": no_relevant, "convention": convention}
-        super().__init__(HostMetrics(metrics, **policy, log=log, names=names, host="xgboost"))
+        of_host: dict[str, Any] = {"host": "xgboost", "checks_names": self._checks_names}
+        super().__init__(HostMetrics(metrics, **policy, log=log, names=names, **of_host))
         self.name = require_data_name(name)
         if isinstance(X, xgboost.DMatrix) or y is None:
             raise LtrTypeError("Monitor takes X, y and qid. To evaluate a DMatrix, use xgb.train(custom_metric=...).")

@@ -14,7 +14,7 @@ from trainings import TRAININGS, Case
 import ltr_metrics as ltr
 from ltr_metrics._hosts.host_metrics import HostMetrics, Plan, WatchedMetric
 from ltr_metrics.lightgbm import feval
-from ltr_metrics.sklearn import make_scorer
+from ltr_metrics.sklearn import QueryRanker, make_scorer
 from ltr_metrics.xgboost import Monitor, custom_metric
 
 pytestmark = pytest.mark.integration
@@ -121,6 +121,40 @@ def test_xgboost_guesses_no_worse_than_by_the_canonical_name() -> None:
         assert f"Write {str(metric)!r}" in str(error.value)
         assert f'names={{"{name}": "{metric}"}}' in str(error.value)
         assert HostMetrics(name, host="xgboost", names={name: name}).plan().logged == {str(metric): name}
+
+
+@pytest.mark.parametrize(
+    "word", ["precision_loss", "ndcg_loss", "auc_gap", "mapping_error", "mape", "loss_ndcg", "gap"]
+)
+def test_a_metric_that_xgboost_would_maximise_although_lower_is_better(word: str) -> None:
+    """Own metrics, whose names XGBoost's own rule reads, as a name typed, chosen or derived."""
+    own = ltr.as_metric(lambda grades, columns: float(grades[0]), name=word, higher_is_better=False)
+    arguments: list[tuple[Any, dict[str, Any]]] = [(own, {"names": names}) for names in ("asked", "canonical", "slug")]
+    arguments.append(("arp", {"names": {"arp": word}}))
+    is_maximised = rounds_of_xgboost(word, higher_is_better=False) < ROUNDS
+    assert is_maximised == (word not in ("mape", "loss_ndcg", "gap"))
+    for metric, options in arguments:
+        if not is_maximised:
+            assert list(custom_metric(metric, **options).metrics.plan().logged.values()) == [word]
+            continue
+        for adapter in (
+            custom_metric,
+            lambda *given, **named: Monitor(*given, VALID.X, VALID.y, qid=VALID.qid, **named),
+        ):
+            with pytest.raises(ltr.LtrValueError, match=f"It would maximise '{word}'.*lower is better") as error:
+                adapter(metric, **options)
+            remedy = {str(metric): f"loss_{word}"}
+            assert f'names={{"{metric}": "loss_{word}"}}' in str(error.value)
+            plan = custom_metric(metric, names=remedy).metrics.plan()
+            found = WatchedMetric(metric, None, None, "xgboost").find([plan], plan.logged.values(), lambda: "exp")
+            assert found == (f"loss_{word}", False)
+
+
+def test_query_ranker_stops_by_such_a_metric() -> None:
+    """It knows the direction, and XGBoost's own early stopping is an error in it."""
+    own = ltr.as_metric(lambda grades, columns: float(grades[0]), name="ndcg_loss", higher_is_better=False)
+    ranker = QueryRanker(xgb.XGBRanker(n_estimators=ROUNDS, n_jobs=1), metric=own, early_stopping_rounds=PATIENCE)
+    assert ranker.fit(TRAIN.X, TRAIN.y, qid=TRAIN.qid).n_rounds_ == ROUNDS
 
 
 # -- once in each host --------------------------------------------------------------------------------------------------
