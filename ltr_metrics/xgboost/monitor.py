@@ -59,7 +59,7 @@ class Monitor(MetricFunction, xgboost.callback.TrainingCallback):
     metrics : str, Metric, or several of them
         Names (``"ndcg@10"``) or metric objects (``NDCG(k=10)``).
     X : array, sparse matrix or data frame
-        Features, as for the training. If you pass neither ``qid`` nor ``group``, a column ``"qid"``
+        Features, as for the training, which are copied. If you pass neither ``qid`` nor ``group``, a column ``"qid"``
         of a data frame holds the queries, as in XGBRanker.
     y : array-like of shape (n_rows,)
         Grades, finite and not negative.
@@ -179,7 +179,8 @@ class Monitor(MetricFunction, xgboost.callback.TrainingCallback):
         if n_rows != self.queries.n_rows:
             raise LtrValueError(f"X and y must have the same number of rows: got {n_rows} and {self.queries.n_rows}.")
         require_columns(self.metrics, self.queries)
-        self._features = {"data": X, "base_margin": base_margin}
+        # Each training reads them anew, while the labels are copies already.
+        self._features = copy.deepcopy({"data": X, "base_margin": base_margin})
         self._missing = missing
         self.training = MonitoredTraining()
 

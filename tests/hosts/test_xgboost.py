@@ -275,6 +275,25 @@ def test_xgboosts_own_metrics() -> None:
     assert best[0].best_iteration == best[1].best_iteration
 
 
+@pytest.mark.parametrize("kind", [np.array, pd.DataFrame, sparse.csr_matrix, np.ndarray.tolist], ids=str)
+def test_what_a_monitor_is_given_may_change_afterwards(kind: Any) -> None:
+    X, margin = kind(VALID.X.copy()), np.linspace(0, 1, len(VALID.y))
+    watched = monitor(part=VALID._replace(X=X), base_margin=margin)
+    expected = ranker(monitor(base_margin=margin.copy())).fit(TRAIN.X, TRAIN.y, qid=TRAIN.qid).evals_result()
+    margin[:] = margin[::-1].copy()
+    if kind is pd.DataFrame:
+        X.iloc[:] = X.to_numpy()[::-1].copy()
+    elif kind is sparse.csr_matrix:
+        X.data *= -1
+    elif kind is np.array:
+        X *= -1
+    else:
+        for row in X:
+            row[:] = [-value for value in row]
+    for _ in range(2):  # each training reads them
+        assert ranker(watched).fit(TRAIN.X, TRAIN.y, qid=TRAIN.qid).evals_result() == expected
+
+
 class Broken(xgb.callback.TrainingCallback):
     def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
         raise RuntimeError("broken")
