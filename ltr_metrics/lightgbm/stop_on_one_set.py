@@ -13,7 +13,7 @@ from ltr_metrics._hosts.host_metrics import Plan, WatchedMetric, not_evaluated, 
 from ltr_metrics._rows.checks import require_count, require_min_delta
 from ltr_metrics._rows.signatures import explaining_calls
 from ltr_metrics._rows.words import ConventionName
-from ltr_metrics.errors import import_extra
+from ltr_metrics.errors import import_extra, warn
 from ltr_metrics.lightgbm.lightgbm_metric import LightGBMFunction, gain_of
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.conventions import Convention
@@ -103,6 +103,7 @@ class EarlyStopping:
     def __call__(self, env: Any) -> None:
         if env.iteration == env.begin_iteration or env.model not in self._trainings:
             self._trainings[env.model] = self._make_stop(), {}
+            _warn_of_rounds_that_are_not_counted(env)
         stop, results = self._trainings[env.model]
         results[env.iteration] = env.evaluation_result_list
         try:
@@ -137,6 +138,18 @@ class EarlyStopping:
         # LightGBM's callback ignores the training data, which it recognises by their name.
         values = f"{data} (watched)", name, *result[2:]
         return type(result)(*values) if hasattr(result, "_fields") else values
+
+
+def _warn_of_rounds_that_are_not_counted(env: Any) -> None:
+    """Warn in the first round of a ``lgb.cv`` that continues a model, whose rounds ``lgb.train`` would count."""
+    folds = env.model.boosters if type(env.model).__name__ == "CVBooster" else []
+    before = max((fold.current_iteration() for fold in folds), default=0) - (env.iteration - env.begin_iteration + 1)
+    if folds and before > 0:
+        warn(
+            f"lgb.cv(init_model=...) continues a model of {before} rounds and counts only the new ones, in its "
+            "best_iteration and in its log, unlike lgb.train. To predict with a fold, pass "
+            f"num_iteration={before} + best_iteration."
+        )
 
 
 def _plans(env: Any) -> list[Plan]:

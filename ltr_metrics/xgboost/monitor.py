@@ -18,7 +18,7 @@ from ltr_metrics._hosts.log_names import Names, refuse_names_in_use
 from ltr_metrics._hosts.workers import WorkerData, mean_over_workers
 from ltr_metrics._rows.signatures import explaining_calls
 from ltr_metrics._rows.words import ConventionName, NoRelevant, TiePolicy
-from ltr_metrics.errors import LtrTypeError, LtrValueError
+from ltr_metrics.errors import LtrTypeError, LtrValueError, warn
 from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.logs.training_log import PerQueryLog, require_data_name
 from ltr_metrics.metrics.conventions import Convention
@@ -35,6 +35,7 @@ class MonitoredTraining:
     epoch: int | None = None  # XGBoost's number of the last one of them
     plan: Plan | None = None
     dmatrix: xgboost.DMatrix | None = None  # of the features
+    n_rounds_before: int = 0  # of the model that it continues
 
 
 class Monitor(MetricFunction, xgboost.callback.TrainingCallback):
@@ -189,7 +190,7 @@ class Monitor(MetricFunction, xgboost.callback.TrainingCallback):
             raise LtrTypeError(
                 "Monitor watches one model, and xgb.cv trains one for each fold. Use custom_metric there."
             )
-        self.training = MonitoredTraining()
+        self.training = MonitoredTraining(n_rounds_before=_n_rounds(model))
         return model
 
     def before_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
@@ -207,7 +208,16 @@ class Monitor(MetricFunction, xgboost.callback.TrainingCallback):
         evals_log.setdefault(self.name, MonitoredHistory()).monitors.add(self)
 
     def after_training(self, model: Any) -> Any:
+        before, best = self.training.n_rounds_before, model.attr("best_iteration")
         self.training = MonitoredTraining()  # a Monitor that holds a DMatrix cannot be cloned
+        if best is not None and int(best) < before < _n_rounds(model):
+            warn(
+                "This training continues a model that was stopped early (xgb_model), and keeps its best_iteration "
+                f"{best}, although the model now has {_n_rounds(model)} rounds. predict of XGBoost's estimators uses "
+                f"only the first {int(best) + 1}, and none of the new ones. Pass iteration_range=(0, "
+                f"{_n_rounds(model)}), stop this training early as well, or remove the attribute from the first "
+                "model: get_booster().set_attr(best_iteration=None, best_score=None)."
+            )
         return model
 
     def evaluate(self, model: xgboost.Booster, epoch: int, history: OrderedDict[str, list[float]]) -> None:
@@ -272,6 +282,10 @@ def _settings_of_training() -> dict[str, Any]:
         )
     train = call.local("dtrain")
     return {"missing": train.missing, "nthread": train.nthread}
+
+
+def _n_rounds(model: xgboost.Booster) -> int:
+    return int(model.num_boosted_rounds())
 
 
 def run_monitors(model: xgboost.Booster, epoch: int, evals_log: Any) -> None:

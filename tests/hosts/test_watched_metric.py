@@ -246,6 +246,19 @@ def test_the_folds_of_lightgbm(data_name: str | None, names: Any) -> None:
     assert len(found[key]) == best + 1 < 147
 
 
+def test_the_folds_of_lightgbm_that_continue_a_model() -> None:
+    data = lgb.Dataset(TRAIN.X, TRAIN.y, group=TRAIN.group, free_raw_data=False)
+    params = LIGHTGBM | {"metric": "None", "num_leaves": 3}
+    first = lgb.train(params, data, 5)
+    stop = ours_for_lightgbm.early_stopping("ndcg@10", PATIENCE)
+    options: dict[str, Any] = {"feval": feval("ndcg@10"), "callbacks": [stop], "nfold": 3, "return_cvbooster": True}
+    with pytest.warns(ltr.LtrWarning, match=r"continues a model of 5 rounds.* num_iteration=5 \+ best_iteration"):
+        found = lgb.cv(params, data, 99, init_model=first, **options)
+    rounds = found["cvbooster"].boosters[0].current_iteration()
+    assert rounds == 5 + len(found["valid ndcg@10-mean"]) + PATIENCE < 99
+    assert found["cvbooster"].best_iteration == len(found["valid ndcg@10-mean"])  # new rounds only
+
+
 @pytest.mark.parametrize("data_name", ["train", "test"])
 def test_the_folds_of_xgboost(data_name: str) -> None:
     params = XGBOOST | {"disable_default_eval_metric": True, "max_depth": 2}

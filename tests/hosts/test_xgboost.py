@@ -275,6 +275,23 @@ def test_xgboosts_own_metrics() -> None:
     assert best[0].best_iteration == best[1].best_iteration
 
 
+def test_a_training_that_keeps_the_best_round_of_the_model_that_it_continues() -> None:
+    data = {"X": TRAIN.X, "y": TRAIN.y, "qid": TRAIN.qid, "verbose": False}
+    first = ranker(monitor(), early_stopping("mrr", 2), rounds=30).fit(**data)
+    best, n_rounds = first.best_iteration, first.get_booster().num_boosted_rounds()
+    with pytest.warns(ltr.LtrWarning, match=f"keeps its best_iteration {best}, although .* {n_rounds + 4} rounds"):
+        second = ranker(monitor()).fit(**data, xgb_model=first)
+    assert second.best_iteration == best
+    np.testing.assert_array_equal(second.predict(VALID.X), first.predict(VALID.X))  # the new rounds do not count
+    whole = second.predict(VALID.X, iteration_range=(0, n_rounds + 4))
+    assert second.evals_result()["valid"]["mrr"][-1] == VALID.evaluate(whole, "mrr")["mrr"]
+    third = ranker(monitor(), early_stopping("mrr", 2), rounds=30).fit(**data, xgb_model=first)  # without a warning
+    assert third.best_iteration >= n_rounds
+    first.get_booster().set_attr(best_iteration=None, best_score=None)
+    fourth = ranker(monitor()).fit(**data, xgb_model=first)
+    np.testing.assert_array_equal(fourth.predict(VALID.X), whole)
+
+
 @pytest.mark.parametrize("kind", [np.array, pd.DataFrame, sparse.csr_matrix, np.ndarray.tolist], ids=str)
 def test_what_a_monitor_is_given_may_change_afterwards(kind: Any) -> None:
     X, margin = kind(VALID.X.copy()), np.linspace(0, 1, len(VALID.y))
