@@ -22,6 +22,7 @@ from ltr_metrics.errors import LtrValueError
 
 _WHOLE = re.compile("0|-?[1-9][0-9]*")
 _ZEROS = re.compile(r"^0+(?=\d)|(?<=\d)\.0+$")
+_TIME = re.compile(r"(\d{4}-\d\d-\d\d)[t ](\d\d:\d\d(?::\d\d(?:\.\d*[1-9])?)?)\.?0*")
 # What programs write for a missing value. They are text like any other: NA is a country.
 WORDS_FOR_MISSING = frozenset(["NA", "N/A", "#N/A", "<NA>", "nan", "NaN", "NaT", "null", "NULL", "None"])
 
@@ -32,8 +33,9 @@ def id_text(value: object) -> str:
     """Return the text by which an id is compared.
 
     Text stays as it is: ``"007"`` and ``"7.0"`` are not 7. A whole number of any type (7,
-    ``np.int32(7)``, 7.0, ``Decimal(7)``) is written in digits, and a date or time as in ISO 8601.
-    Bytes are read as UTF-8, and any other value is ``str(value)``.
+    ``np.int32(7)``, 7.0, ``Decimal(7)``) is written in digits. A date, or a time without a zone, is
+    written as in ISO 8601 with its seconds, and midnight as its date, because pandas keeps dates as
+    times. Bytes are read as UTF-8, and any other value is ``str(value)``.
 
     Examples
     --------
@@ -48,11 +50,16 @@ def id_text(value: object) -> str:
     if isinstance(value, datetime) and value.tzinfo is None:
         value = value.to_datetime64() if hasattr(value, "to_datetime64") else np.datetime64(value)  # of pandas, in ns
     if isinstance(value, np.datetime64):
-        return str(np.datetime_as_string(value, unit="auto"))
+        return _with_seconds(str(np.datetime_as_string(value, unit="auto")))
     if isinstance(value, (bool, np.timedelta64)) or not isinstance(value, Number):
         return str(value)
     whole = _as_whole(value)
     return str(value if whole is None else whole)
+
+
+def _with_seconds(time: str) -> str:
+    """Return a time with its seconds, which NumPy leaves out if they are 0."""
+    return f"{time}:00" if time.count(":") == 1 else time
 
 
 def _as_whole(number: Any) -> int | None:
@@ -70,7 +77,7 @@ def id_texts(ids: AnyArray | Iterable[object]) -> list[str]:
         return list(map(id_text, ids))
     kind = ids.dtype.kind
     if kind == "M":
-        return list(map(str, np.datetime_as_string(ids, unit="auto").tolist()))
+        return list(map(_with_seconds, np.datetime_as_string(ids, unit="auto").tolist()))
     if kind == "m":
         return list(map(str, ids.astype(str).tolist()))
     if kind in "iub":
@@ -165,8 +172,13 @@ def spell_apart(one: object, other: object) -> tuple[str, str]:
 
 
 def loose_spelling(value: object) -> str:
-    """Return the text of an id without leading zeros, ``.0``, spaces and case, and with composed accents."""
-    return _ZEROS.sub("", _composed(value).strip().lower())
+    """Return the text of an id without leading zeros, ``.0``, spaces and case, and with composed accents.
+
+    A time is as this module, pandas and SQL write it: with T or a space, and with zeros at the end.
+    """
+    text = _ZEROS.sub("", _composed(value).strip().lower())
+    time = _TIME.fullmatch(text)
+    return text if time is None else _with_seconds(f"{time[1]} {time[2]}").removesuffix(" 00:00:00")
 
 
 def _composed(value: object) -> str:

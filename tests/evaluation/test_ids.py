@@ -47,6 +47,8 @@ def objects(*values: Any) -> Any:
         ([True, np.True_, "True"], "True"),
         ([np.str_("a"), "a", b"a", np.bytes_(b"a")], "a"),
         ([date(2026, 1, 2), datetime(2026, 1, 2), np.datetime64("2026-01-02", "ns"), "2026-01-02"], "2026-01-02"),
+        ([datetime(2026, 1, 2, 5), np.datetime64("2026-01-02T05", "h"), np.datetime64("2026-01-02T05", "ns")], "2026-01-02T05:00:00"),
+        ([datetime(2026, 1, 2, 5, 0, 7, 250_000), pd.Timestamp("2026-01-02T05:00:07.25")], "2026-01-02T05:00:07.250"),
         ([("a", 7)], "('a', 7)"),
         ([float("inf"), np.float32("inf")], "inf"),
     ],
@@ -249,3 +251,14 @@ def test_ids_that_differ_are_named_with_a_remedy(ids: Any, message: str) -> None
 def test_a_missing_weight_is_named_with_a_remedy() -> None:
     with pytest.raises(ltr.LtrValueError, match=r"no entry for query 'A '\. .* and 'A ' is not 'a': write them"):
         ltr.evaluate([1, 0], [1, 2], qid=["A ", "A "], query_weight={"a": 1.0})
+
+
+def test_times_that_others_write_in_another_form_are_named() -> None:
+    times = pd.to_datetime(["2026-01-02 00:00", "2026-01-02 05:00"]).to_numpy()
+    result = ltr.evaluate([1, 0, 1, 0], range(4), qid=[*times, *times], metrics="mrr")
+    assert result.subset(["2026-01-02", "2026-01-02T05:00:00"]).n_queries == 2
+    for other in ("2026-01-02 05:00:00", "2026-01-02T05:00", "2026-01-02 05:00:00.000"):
+        with pytest.raises(ltr.LtrKeyError, match=f"compared as text, and '{other}' is not '2026-01-02T05:00:00'"):
+            result.subset([other])
+    with pytest.raises(ltr.LtrKeyError, match="'2026-01-02 00:00:00' is not '2026-01-02'"):
+        result.subset(["2026-01-02 00:00:00"])
