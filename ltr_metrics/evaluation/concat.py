@@ -184,7 +184,7 @@ def _concat_ids(ids: Sequence[AnyArray]) -> AnyArray:
         raise LtrValueError(
             f"Query {str(keys[repeated[0]])!r} is in two parts, {first} and {second}. All rows of a query must be in "
             "one part, because each part ranks only its own rows. Bring the rows of each query together: sort them by "
-            "query before you cut them into parts, or shuffle them by query, as whole_queries does for Dask. "
+            "query before they are cut into parts, be they files, batches (as of --sorted) or partitions of an engine. "
             "If these are two queries, give them two ids, and pass qid instead of group, which counts from 0 in each "
             "part."
         )

@@ -62,7 +62,9 @@ def test_ids_and_labels_of_different_types_are_the_same_if_their_text_is() -> No
     assert both.by.keys() == {5, 6}
     assert both.by[5].qid.tolist() == [7, "a"]
     assert both.cluster.tolist() == [0, 1, 0, 1]  # type: ignore[union-attr]
-    with pytest.raises(ltr.LtrValueError, match=r"Query '7' is in two parts, 1 and 2\. .*sort them by query.*group"):
+    with pytest.raises(
+        ltr.LtrValueError, match=r"Query '7' is in two parts, 1 and 2\. .*sort them by query.*--sorted.*group"
+    ):
         ltr.concat([texts, numbers, evaluated({"qid": ["7", "7", "9", "9"], **rows}, options)])  # type: ignore[arg-type]
 
 
