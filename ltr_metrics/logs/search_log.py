@@ -108,7 +108,10 @@ class SearchLog:
         ----------
         part : {"test", "train"} or None, default "test"
             Part of the splits. A scorer knows it for a `ltr_metrics.sklearn.QueryRanker`, which
-            remembers its training queries. None selects the scores of all other estimators.
+            remembers its training queries. None selects the scores of all other estimators. "train"
+            needs a search with one split or two folds. Of more folds, several models of a candidate
+            have trained on the same query, so no evaluation can have one value for it.
+            `to_pandas` has the values of all of them.
 
         Returns
         -------
