@@ -193,7 +193,7 @@ class Identification(Tabular):
             refused.setdefault(first_sentence, []).append(name)
         notes = [f"Not tried: {', '.join(names)}. {reason}." for reason, names in refused.items()]
         table = Table.of(TABLE, rows, foot=f"{n_more} more are further away." if n_more else "")
-        return [self.sentence, table, *filter(None, [self.skill_sentence]), *notes]
+        return [self.sentence, table, *filter(None, [self.skill_sentence, "\n".join(notes)])]
 
 
 @with_data_options

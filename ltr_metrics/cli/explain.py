@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -16,8 +16,11 @@ from ltr_metrics.errors import naming, one_line
 from ltr_metrics.report.csv import in_csv
 
 
-def _as_text(explanations: Mapping[str, Any]) -> str:
-    return "\n\n".join(f"{one_line(name)}: {explanation}" for name, explanation in explanations.items()) + "\n"
+def _as_text(name: str, explanation: Any, output: Output) -> str:
+    """Return an explanation that begins with the name of its model."""
+    first, *others = explanation.printed()
+    named = f"{one_line(name)}: {first if isinstance(first, str) else first.title}"
+    return output.in_tables([named if isinstance(first, str) else first._replace(title=named), *others])
 
 
 def _as_json(explanations: Mapping[str, Any]) -> str:
@@ -32,12 +35,12 @@ def _as_csv(explanations: Mapping[str, Any]) -> str:
     return "".join(in_csv(table, header=i == 0) for i, table in enumerate(tables))
 
 
-RENDERERS: dict[str, Callable[[Mapping[str, Any]], str]] = {"text": _as_text, "json": _as_json, "csv": _as_csv}
+FORMATS = ("text", "json", "csv")
 
 
 @options.subcommand(
     "Explain why two systems give different numbers.",
-    RENDERERS,
+    FORMATS,
     without=("metrics", "metrics_module", "convention", "by", "skill", "is_wide", "is_sorted"),
     metric=options.metric_option(
         "-m --metrics --metric", "Explain this metric, such as ndcg@10.", "NAME", required=True
@@ -74,7 +77,7 @@ def explain(
       ltr-metrics explain test.csv --scores new=score --metric map \\
           --from default --to sklearn --format json
     """  # noqa: D301
-    output = output.checked(RENDERERS, inputs.files())
+    output = output.checked(FORMATS, inputs.files())
     _require_one_question(a, b, value)
     source = read_source(inputs)
     explanations: dict[str, Any] = {}
@@ -87,7 +90,12 @@ def explain(
                 )
             else:
                 explanations[name] = identify_convention(queries, scores, metric=metric, value=value)
-    output.write(RENDERERS[output.form](explanations))
+    if output.form == "json":
+        output.write(_as_json(explanations))
+    elif output.form == "csv":
+        output.write(_as_csv(explanations))
+    else:
+        output.write("\n".join(_as_text(name, one, output) for name, one in explanations.items()))
 
 
 def _require_one_question(a: Any, b: Any, value: str | None) -> None:
