@@ -5,6 +5,7 @@ Every error says what is wrong, where (row, query, file and line), the rule, the
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 import inspect
@@ -235,7 +236,7 @@ def naming(what: str) -> Iterator[None]:
 def warn(message: str) -> None:
     """Warn from the line outside this package that led here."""
     level, frame = 1, inspect.currentframe()
-    while frame is not None and frame.f_code.co_filename.startswith((PACKAGE, functools.__file__)):
+    while frame is not None and frame.f_code.co_filename.startswith((PACKAGE, functools.__file__, contextlib.__file__)):
         level, frame = level + 1, frame.f_back
     warnings.warn(LtrWarning(message), stacklevel=level)
 

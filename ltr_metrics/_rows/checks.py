@@ -97,7 +97,11 @@ def as_numbers(values: Any, name: str, n_rows: int | None = None) -> npt.NDArray
 
 
 def refuse_merged(
-    owner: str, numbers: AnyArray, exact: Callable[[int], Any], query: Any = None, first_row: int = 0
+    owner: str,
+    numbers: AnyArray,
+    exact: Callable[[int], Any],
+    query: Any = None,
+    place: Callable[[int], str] = "row {}".format,
 ) -> None:
     """Refuse different numbers of one query that float64 cannot keep apart, so that they would be tied.
 
@@ -117,7 +121,7 @@ def refuse_merged(
         values = list(map(exact, rows))
         if are_merged(numbers[rows[0]], *values):
             rule = cannot_keep_apart(*values)
-            raise LtrValueError(f"{owner} {rule} (rows {first_row + rows[0]} and {first_row + rows[1]}). {PASS_RANKS}")
+            raise LtrValueError(f"{owner} {rule} ({' and '.join(map(place, rows))}). {PASS_RANKS}")
 
 
 def cannot_keep_apart(one: Any, other: Any) -> str:

@@ -24,6 +24,7 @@ from ltr_metrics._rows import words
 from ltr_metrics.errors import LtrError, LtrKeyError, LtrValueError, did_you_mean
 from ltr_metrics.io.files import without_compression
 from ltr_metrics.io.letor import side_files
+from ltr_metrics.io.tables import place_of_row
 from ltr_metrics.metrics.conventions import CONVENTIONS
 from ltr_metrics.metrics.requests import DEFAULT_METRICS
 
@@ -63,9 +64,24 @@ def with_options(error: Exception) -> str:
     message, options = str(error), click.get_current_context().command.params
     words = WORDS_OF_PYTHON | {str(one.name): one.opts[-1] for one in options if one.opts[-1] != f"--{one.name}"}
     named = [f"{name} is {word}" for name, word in words.items() if _names_argument(message, name)]
-    rows = ["Rows are counted from 0, over all DATA and without headers."] * bool(re.search(r"\bat row \d", message))
-    notes = [f"On the command line, {', '.join(named)}."] * bool(named) + rows
+    notes = [f"On the command line, {', '.join(named)}."] * bool(named) + _notes_on_rows(message)
     return "\n".join([message, " ".join(notes)]) if notes else message
+
+
+def _notes_on_rows(message: str) -> list[str]:
+    """Return a sentence on how rows are counted, with the file and line of each that a message names, if they have."""
+    rows = re.findall(r"\bat row (\d+)", message)
+    if not rows:
+        return []
+    files, before = (
+        click.get_current_context().params.get("data", ()),
+        re.search(r"In the rows from ([\d,]+) on", message),
+    )
+    n_before = int(before[1].replace(",", "")) if before else 0
+    places = {row: place_of_row(files, n_before + int(row)) for row in dict.fromkeys(rows)} if files else {}
+    named = [f"row {row} is {place}" for row, place in places.items() if ":" in place]
+    listed = f": {', '.join(named)}" if named else ""
+    return [f"Rows are counted from 0, over all DATA and without headers{listed}."]
 
 
 def _names_argument(message: str, name: str) -> bool:

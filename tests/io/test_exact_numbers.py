@@ -142,7 +142,7 @@ def test_long_doubles_and_fractions(tmp_path: Path) -> None:
     np.save(tmp_path / "a.npy", near)
     exact = [Fraction(2**60 + 1, 2**60), Fraction(1), Fraction(0), Fraction(2)]
     for scores in (near, exact, read_scores):
-        with pytest.raises(ltr.LtrValueError, match="cannot keep apart.* .rows 0 and 1.. Pass their ranks instead"):
+        with pytest.raises(ltr.LtrValueError, match="cannot keep apart.* .row 0 and row 1.. Pass their ranks instead"):
             ltr.evaluate(LABELS, scores(tmp_path / "a.npy") if callable(scores) else scores, qid=QID)
     same = np.array([1, 1, 3, 2], dtype=np.longdouble) / 3
     assert ltr.evaluate(LABELS, same, qid=QID, metrics="mrr")["mrr"] == 0.875

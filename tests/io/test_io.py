@@ -121,12 +121,16 @@ def test_scores_join_by_ids(tmp_path: Path) -> None:
     assert read_scores(path, on=on).tolist() == read_scores(path, on=on, column="s").tolist() == [-2, 0.5, 1.5]
     with pytest.warns(ltr.LtrWarning, match="2 of 3 scores in .*old.csv are ignored, because the data lack"):
         assert read_scores(path, on={"docid": ["B"], "qid": ["7"]}).tolist() == [1.5]
+    semicolons = write(tmp_path, "qid;s;docid\n7;1.5;B\n", "semicolons.csv")
+    with pytest.warns(ltr.LtrWarning, match="is read as a table with ';'") as warned:
+        assert read_scores(semicolons, on={"docid": ["B"], "qid": ["7"]}).tolist() == [1.5]
+    assert [Path(one.filename) for one in warned] == [Path(__file__)]  # once, and of this line
     wrong = {
         "no score for 2 of 3 rows of the data, the first for qid '7', docid 'A' at row 0": "qid,s,docid\n8,0.5,A\n",
-        "two scores for qid '8', docid 'A', at rows 0 and 1": "qid,s,docid\n8,0.5,A\n8,1,A\n",
+        "two scores for qid '8', docid 'A', at .*old.csv:2 and .*old.csv:4. Remove": "qid,s,docid\n8,0.5,A\n\n8,1,A\n",
         "old.csv has no column 'docid'": "qid,s\n8,0.5\n",
         "It has none. Name the one to read: column=": "qid,docid\n8,A\n",
-        "must have a value of qid in every row": "qid,s,docid\n,0.5,A\n",
+        "old.csv:2: every row must have a value of qid": "qid,s,docid\n,0.5,A\n",
         "old.csv:2: s must be a number. Got 'x'": "qid,s,docid\n8,x,A\n7,1,A\n7,2,B\n",
     }
     for message, text in wrong.items():
@@ -344,8 +348,8 @@ def test_json_lines_keep_ids_and_may_lack_values(tmp_path: Path, monkeypatch: py
             read_table(write(tmp_path, f"{lines[0]}\n\n{bad}\n", "a.jsonl"))
     with pytest.raises(ltr.LtrKeyError, match="a.jsonl has no column 'label'"):
         read_table(write(tmp_path, '{"qid": 7}\n', "a.jsonl"))
-    with pytest.raises(ltr.LtrValueError, match="a.jsonl must have a value of qid in every row. It is empty at row 1"):
-        read_table(write(tmp_path, '{"qid": 7, "label": 1}\n{"label": 1}\n', "a.jsonl"))
+    with pytest.raises(ltr.LtrValueError, match="a.jsonl:3: every row must have a value of qid. It is empty"):
+        read_table(write(tmp_path, '{"qid": 7, "label": 1}\n\n{"label": 1}\n', "a.jsonl"))
 
 
 @pytest.mark.parametrize("index", [["qid"], ["score"], ["qid", "label", "score"]])
@@ -378,9 +382,10 @@ def test_csv_as_it_is_written(tmp_path: Path) -> None:
 BAD_TABLES: dict[str, tuple[str, str | bytes, str]] = {
     "column": ("a.csv", "qid,lable,s\n1,0,1\n", r"a.csv has no column 'label'. Did you mean 'lable'\? It has qid, lable"),
     "no bytes": ("a.csv", "", r"a.csv is damaged, cut off or not what its name says"),
-    "empty id": ("a.csv", "qid,label\n1,0\n,1\n", r"a.csv must have a value of qid in every row. It is empty at row 1"),
+    "empty id": ("a.csv", "qid,label\n1,0\n\n,1\n", r"a.csv:4: every row must have a value of qid. It is empty"),
     "two columns": ("a.csv", "qid,label,label\n1,0,1\n", r"a.csv has 2 columns named 'label'"),
-    "integers": ("a.csv", f"qid,label\n1,0.5\n1,{2**53 + 1}\n", r"label must not hold integers beyond 2\*\*53.* row 1"),
+    "integers": ("a.csv", f"qid,label\n1,0.5\n1,{2**53 + 1}\n", r"a.csv:3: label must not hold integers beyond 2\*\*53"),
+    "merged": ("a.csv", f"qid,label\n1,0.{'3' * 17}1\n\n1,0.{'3' * 17}2\n", r"a.csv: label .* cannot keep apart.* \(.*a.csv:2 and .*a.csv:4\)"),
     "long line": ("a.csv", "qid,label\n1,0\n\n1,0,5\n", r"a.csv:4: a line must have as many fields as the header, 2. It has 3: '1, 0, 5'"),
     "open quote": ("a.csv", 'qid,label,t\n1,0,"a\n1,0,b\n', "a.csv:2: a quote begins a field of several lines"),
     "open quote, old lines": ("a.csv", 'qid,label,t\r1,0,a\r1,0,"a\r1,0,b\r', "a.csv:3: a quote begins a field"),
@@ -442,7 +447,9 @@ def test_a_table_in_a_pipe_is_refused(tmp_path: Path, read: Callable[[Path], Any
 def test_other_errors_of_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tables, "ROWS_AT_ONCE", 2)
     FRAME.assign(qid=["7", "7", ""]).to_parquet(tmp_path / "blank.parquet")
-    with pytest.raises(ltr.LtrValueError, match="empty at row 2"):
+    with pytest.raises(
+        ltr.LtrValueError, match="blank.parquet, row 2: every row must have a value of qid. It is empty"
+    ):
         list(table_batches(tmp_path / "blank.parquet", numbers=["label"]))
     with pytest.raises(FileNotFoundError):
         read_table(tmp_path / "absent.csv")

@@ -217,6 +217,7 @@ def test_the_command_names_zero_based_first(
 ) -> None:
     monkeypatch.chdir(of_letor)
     line = [*command.split(), "train.txt", "--model", "model.ubj", "--metrics", "ndcg@3"]
+    line += ["--output", "report.html"] if command == "report" else []
     done = in_process(capsys, *line)
     assert (done.status, done.out) == (2, "")
     assert re.search("read it with zero_based=True. If .* last features, pass n_features=5 instead", done.err)
