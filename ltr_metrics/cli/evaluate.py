@@ -12,6 +12,7 @@ from ltr_metrics.cli.data import evaluate_sorted, read_source, requested_metrics
 from ltr_metrics.cli.means import printed_means
 from ltr_metrics.cli.output import Output, print_message
 from ltr_metrics.errors import LtrValueError
+from ltr_metrics.io.saved import require_ending
 from ltr_metrics.report import Report, as_json, as_per_query_csv, summarize
 
 FORMATS = ("text", "json", "csv", "markdown", "latex")
@@ -99,5 +100,6 @@ def _files_to_save(items: Iterable[str], models: list[str]) -> dict[str, Path]:
             raise LtrValueError(f"--save must have the form NAME=FILE, once for each NAME of {names}. Got {item!r}.")
         if file == "-":
             raise LtrValueError(f"--save {item} must name a file, because standard output takes the result as text.")
+        require_ending(Path(file))
         files[name] = Path(file)
     return files

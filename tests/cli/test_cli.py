@@ -329,9 +329,7 @@ def test_values_of_another_tool_say_which_metric_they_are(run: Run, frame: pd.Da
     refused = run(f"{command} --result theirs=theirs.csv")
     assert refused.status == 2
     assert "theirs.csv: The column 'ndcg@5' leaves the gain open" in refused.err
-    assert (
-        "to ndcg_exp@5 or ndcg_lin@5, or name the convention of its tool, such as --convention trec_eval" in refused.err
-    )
+    assert 'to ndcg_exp@5 or ndcg_lin@5, or name the convention of its tool, such as convention="tr' in refused.err
     warned = run(f"{command} --result theirs=map.csv")
     assert (warned.status, warned.err.count("\n")) == (0, 1)
     assert "warning: These columns are read as metrics of this package: map@5. But map@5 is " in warned.err

@@ -79,7 +79,7 @@ BAD = [
     ("evaluate data.csv --scores flat=", "'--scores': must have the form NAME=VALUE or VALUE. Got 'flat='"),
     (f"evaluate {CSV} --scores a=flat", "'--scores': the name 'a' is used twice. Write NAME=flat"),
     (f"evaluate {CSV} -m 'mean_of(x)'", "needs the column 'x'.* Given: Column_0"),
-    ("evaluate nan.csv --scores s -m map", r"s: y_score must not be NaN: got nan at row 1 \(query 1\).*\n.*y_score is what --scores or --model names. Rows are counted from 0, over all DATA"),
+    ("evaluate nan.csv --scores s -m map", r"s: y_score must not be NaN: got nan at row 1 \(query 1\).*\n.*y_score is what --scores or --model names. Rows are counted from 0, over all DATA and without headers: row 1 is nan.csv:3\."),
     ("evaluate again.txt --scores 1", r"'A' is at row 0 \(query 1\) and again at row 2"),
     (f"evaluate data.txt {CSV}", "DATA must be tables or LETOR files, not both"),
     *((f"compare {AB} --{option} devic", "data.csv has no column 'devic'. Did you mean 'device'") for option in
@@ -99,6 +99,7 @@ BAD = [
     (f"evaluate {CSV} --drop-self", "--drop-self needs TREC files: --qrels and --run"),
     ("compare --result saved.parquet --result worst.parquet --drop-self", "--drop-self"),
     (f"evaluate {CSV} --cluster user", "--cluster needs --confidence, whose intervals use it"),
+    (f"evaluate {CSV} -m nonsense --save x.csv", "A saved result is a Parquet file, .* Got x.csv"),
     (f"evaluate {CSV} --cluster user", "--cluster needs --confidence, .* or --save"),
     (f"evaluate {CSV} --sorted --cluster user", "--cluster does not go with --sorted"),
     (f"evaluate {TXT} --sorted --segment n_documents", "--segment needs a column with --sorted"),

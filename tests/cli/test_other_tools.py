@@ -87,7 +87,7 @@ def test_values_of_trec_eval_are_our_values(run: Run, theirs: dict[str, dict[str
         assert row["difference"] == pytest.approx(0, abs=1e-12)
         assert row["n_queries"] == len(theirs)
     refused = run(line)
-    assert (refused.status, "was evaluated with --ties docid" in refused.err) == (2, True)
+    assert (refused.status, "was evaluated with ties='docid'" in refused.err) == (2, True)
     python = ltr.Evaluation.from_per_query(
         {"qid": list(theirs)} | {name: [values[name] for values in theirs.values()] for name in MEASURES}
     )
@@ -337,8 +337,8 @@ def lines_of(values: dict[str, dict[str, Any]], form: str = "{}\t{}\t{}\n") -> s
 
 
 THREE: dict[str, tuple[str, str, str]] = {  # the judgments, the run, and what is said of the run
-    "MS MARCO": (lines_of(QRELS, "{}\t0\t{}\t{}\n"), lines_of(RANKS), "is read as a rank. To read it as a score, pass --rank-by score"),
-    "BEIR": ("query-id\tcorpus-id\tscore\n" + lines_of(QRELS), lines_of(RANKED), "is read as a score. To read it as a rank, pass --rank-by rank"),
+    "MS MARCO": (lines_of(QRELS, "{}\t0\t{}\t{}\n"), lines_of(RANKS), "is read as a rank. To read it as a score, pass rank_by=\"score\""),
+    "BEIR": ("query-id\tcorpus-id\tscore\n" + lines_of(QRELS), lines_of(RANKED), "is read as a score. To read it as a rank, pass rank_by=\"rank\""),
     "headers": ("query-id corpus-id score\n" + lines_of(QRELS, "{} {} {}\n"), "qid pid rank\n" + lines_of(RANKS), "is read as a rank"),
     "no headers": (lines_of(QRELS), lines_of(RANKS, "{} {} {}\n"), "is read as a rank"),
     "scattered": (lines_of(QRELS), "".join(sorted(lines_of(RANKS).splitlines(keepends=True), key=lambda line: line[-2])), "is read as a rank"),
@@ -381,7 +381,7 @@ def test_what_may_be_a_rank_or_a_score_is_asked(run: Run, case: str) -> None:
     refused = run(line)
     assert (refused.status, refused.out) == (2, "")
     assert "r has three columns, and the third may be a rank, with 1 at the top, or a score" in refused.err
-    assert "Pass the word rank or score as --rank-by." in refused.err
+    assert "Pass the word rank or score as rank_by.\nOn the command line, rank_by is --rank-by." in refused.err
     for rank_by, sign in {"score": 1, "rank": -1}.items():
         scores = {topic: {docid: sign * value for docid, value in one.items()} for topic, one in values.items()}
         done = run(f"{line} --rank-by {rank_by}")
