@@ -39,7 +39,7 @@ suppress_warnings = ["config.cache"]  # the gallery's order is a function, which
 # Pages are GitHub's Markdown with formulas. Headings get the anchors that GitHub gives them.
 # The start page gives its cards and its two pictures classes.
 myst_enable_extensions = ["dollarmath", "amsmath", "attrs_block", "attrs_inline"]
-myst_heading_anchors = 3
+myst_heading_anchors = 4
 nb_execution_mode = "off"  # a test executes the notebook; the site shows the stored output
 
 # Docstrings state types in words, so signatures show the names and defaults only.
