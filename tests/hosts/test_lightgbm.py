@@ -179,6 +179,31 @@ def test_lightgbm_keeps_nan_as_0(with_labels: bool) -> None:
                 ltr.evaluate(y, scores, **given, metrics=METRICS)
 
 
+def test_weights_and_queries_that_are_removed_between_two_rounds() -> None:
+    """The version of a Dataset does not count ``set_field(name, None)``."""
+    weight = np.linspace(1, 9, len(VALID.y))
+    data = lgb.Dataset(VALID.X, VALID.y, group=VALID.group, weight=weight).construct()
+    scores, metric = VALID.X[:, -1].astype(float), feval("dcg_lin@3")
+    (weighted,) = metric(scores, data)
+    data.set_field("weight", None)
+    (plain,) = metric(scores, data)
+    assert plain[1] == VALID.evaluate(scores, "dcg_lin@3")["dcg_lin@3"] != pytest.approx(weighted[1], abs=1e-3)
+    data.set_field("group", None)
+    with pytest.raises(ltr.LtrValueError, match="The Dataset has no queries"):
+        metric(scores, data)
+
+
+def test_the_best_round_of_a_log_where_lower_is_better() -> None:
+    log = ltr.PerQueryLog()
+    data = dataset(TRAIN)
+    valid = dataset(VALID, data)
+    lgb.train(PARAMS, data, 20, [valid], feval=feval(["arp", "ndcg@10"], log=log))
+    means = {name: np.nanmean(log.values(valid, name), axis=1) for name in ("arp", "ndcg@10")}
+    assert log.learning_curve(valid, "arp").n_rounds == int(means["arp"].argmin()) + 1
+    assert int(means["arp"].argmin()) != int(means["arp"].argmax())
+    assert log.learning_curve(valid, "ndcg@10").n_rounds == int(means["ndcg@10"].argmax()) + 1
+
+
 def test_sizes_by_frequency_make_other_queries() -> None:
     """They add up, so neither LightGBM nor a metric can know better."""
     sizes = pd.Series(TRAIN.qid).value_counts()

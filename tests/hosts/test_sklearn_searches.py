@@ -185,6 +185,9 @@ class TestFoldsThatCutQueries:
         for fitted in (ranker().fit(frame(X, qid), y), search.fit(frame(X, qid), y, groups=qid)):
             with pytest.raises(ltr.LtrValueError, match=self.MESSAGE):
                 make_scorer("mrr")(fitted, frame(X, qid)[y > 0], y[y > 0])
+            is_kept = np.arange(len(y)) != np.flatnonzero(y == 0)[0]  # one document less
+            with pytest.raises(ltr.LtrValueError, match=self.MESSAGE):
+                make_scorer("mrr")(fitted, frame(X, qid)[is_kept], y[is_kept])
 
     def test_sums_of_labels_are_compared_with_tolerance(self) -> None:
         """Fractional labels sum up differently in another order, and as float32."""

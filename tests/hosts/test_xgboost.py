@@ -226,6 +226,16 @@ def test_early_stopping_serves_several_trainings() -> None:
     assert boosters[0].best_iteration == boosters[1].best_iteration == boosters[0].num_boosted_rounds() - 1 < 59
 
 
+def test_of_several_evals_the_last_one_stops() -> None:
+    sets, best = [(matrix(TRAIN), "train"), (matrix(VALID), "v")], []
+    for evals in (sets, sets[::-1]):
+        booster, history = train(custom_metric("ndcg@10"), [early_stopping("ndcg@10", 3)], 60, evals)
+        values = history[evals[-1][1]]["ndcg@10"]
+        assert booster.best_iteration == int(np.argmax(values)) == len(values) - 4 < 55
+        best.append(booster.best_iteration)
+    assert best[0] != best[1]
+
+
 def test_cv_keeps_queries_whole() -> None:
     log = ltr.PerQueryLog()
     metric = custom_metric(["mrr", "err@10"], names="slug", log=log)
