@@ -31,9 +31,9 @@ def contents(folder: Path) -> dict[Path, bytes]:
 
 READ = [
     ("data.csv", ["evaluate", "data.csv", *A, *JSON, "-o"]),
-    ("data.csv", ["evaluate", "data.csv", *A, "--save"]),
+    ("data.parquet", ["evaluate", "data.parquet", *A, "--save"]),
     ("counted.csv", ["evaluate", "data.csv", "counted.csv", *A, *JSON, "-o"]),
-    ("data.csv", ["evaluate", *AB[:5], "--save", "a=new.parquet", "--save", "b={}"]),
+    ("data.parquet", ["evaluate", "data.parquet", *AB[1:5], "--save", "a=new.parquet", "--save", "b={}"]),
     ("data.parquet", ["evaluate", "data.parquet", *A, "--sorted", "--save"]),
     ("sized.txt.query", ["evaluate", "sized.txt", "--scores", "a=1", *JSON, "-o"]),
     ("model.txt", ["evaluate", "data.txt", "--model", "model.txt", "-o"]),
@@ -128,14 +128,15 @@ def test_a_device_is_written_to_and_stays(capsys: pytest.CaptureFixture[str], op
 def test_read_only_files_are_not_replaced(
     capsys: pytest.CaptureFixture[str], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    Path("read-only.json").write_text("before")
-    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK or Path(path).name != "read-only.json")
+    for name in ("read-only.json", "read-only.parquet"):
+        Path(name).write_text("before")
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK or Path(path).stem != "read-only")
     monkeypatch.setattr(sys.modules["ltr_metrics.cli.evaluate"], "read_source", None)  # would be called to read
     before = contents(folder)
-    for option in ("-o", "--save"):
-        done = in_process(capsys, "evaluate", "data.csv", *A, *JSON, option, "read-only.json")
+    for option, name in (("-o", "read-only.json"), ("--save", "read-only.parquet")):
+        done = in_process(capsys, "evaluate", "data.csv", *A, *JSON, option, name)
         assert done.status == 2
-        assert re.search("read-only.json .* is read-only", done.err)
+        assert re.search(f"{name} .* is read-only", done.err)
     assert contents(folder) == before
 
 
