@@ -131,7 +131,7 @@ def test_a_segment_may_be_a_number_of_a_metric_too(
     (tmp_path / "rows.csv").write_text("qid,label,s,price\n1,1,2,01\n1,0,1,01\n2,0,2,1.0\n2,1,1,1.0\n3,1,1,NA\n")
     line = f"{tmp_path}/rows.csv --scores s -m sum_of(price)@2 --segment price --format json {options}"
     done = in_process(capsys, "evaluate", *line.split())
-    assert "the column price must be finite" in done.err  # NA is missing as a number, and text as a label
+    assert "columns['price'] must be finite" in done.err  # NA is missing as a number, and text as a label
     (tmp_path / "rows.csv").write_text("qid,label,s,price\n1,1,2,01\n1,0,1,01\n2,0,2,1.0\n2,1,1,1.0\n")
     found = json.loads(in_process(capsys, "evaluate", *line.split()).out)
     assert found["means"][0]["mean"] == 2
