@@ -122,7 +122,7 @@ DOORS: dict[Any, tuple[tuple[str, ...], Callable[..., Any]]] = {
     ),
 }
 TABLES = (  # no function of rows: columns are names, or the arrays are this package's own
-    *(ltr.Evaluation, ltr.evaluate_batches, ltr.metrics.LabelledQueries, QueryRanker),
+    *(ltr.Evaluation, ltr.Comparison, ltr.evaluate_batches, ltr.metrics.LabelledQueries, QueryRanker),
     *(ltr_metrics.dask.evaluate, ltr_metrics.spark.evaluate),
     *(ltr.io.LetorData, ltr.io.TrecData, ltr.io.read_table, ltr.sklearn.QueryScorer),
     *(counterfactual.ClickEvaluation, counterfactual.ClickMetric, counterfactual.Propensities, interleaving.Outcome),
@@ -133,7 +133,8 @@ def public_functions() -> Iterator[tuple[str, Any]]:
     """Yield the public functions, classes and methods, each once."""
     names = (info.name for info in pkgutil.iter_modules(ltr.__path__, "ltr_metrics."))
     modules = [importlib.import_module(name) for name in names if not name.endswith(("__main__", ".cli"))]
-    things = {id(one): one for module in [ltr, *modules] for one in map(vars(module).get, module_all(module))}
+    all_things = [getattr(module, name) for module in [ltr, *modules] for name in module_all(module)]
+    things = {id(one): one for one in all_things}
     for thing in filter(callable, things.values()):
         yield thing.__name__, thing
         if inspect.isclass(thing):
