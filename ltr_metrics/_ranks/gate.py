@@ -23,6 +23,9 @@ SUCCESS, NOT_ENOUGH_MEMORY = -1, -2  # any other number is the row of a score th
 SUMS_OF_MEAN = 5
 FLOATS, INTEGERS, GRADES, FLAGS = np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.int32), np.dtype(np.bool_)
 _NOTHING: Any = ctypes.c_char * 0
+Crossing = tuple[
+    AnyArray | None, np.dtype[Any], tuple[int, ...]
+]  # an array, and the kind and the shape that it must have
 
 core = load()
 _NUMBER, _POINTER = ctypes.c_int64, ctypes.c_void_p
@@ -31,35 +34,43 @@ _NUMBER, _POINTER = ctypes.c_int64, ctypes.c_void_p
 # -- arrays -----------------------------------------------------------------------------------------------------------
 
 
-def as_read(name: str, array: AnyArray, kind: np.dtype[Any], shape: tuple[int, ...]) -> AnyArray:
-    """Return an array as the core reads it: of a kind of numbers and a shape, contiguous and aligned."""
-    if array.dtype != kind:
-        array = array.astype(kind, casting="same_kind")
-    flags = array.flags
-    if not (flags.c_contiguous and flags.aligned):
-        array = array.copy()
-    if array.shape != shape:
-        raise LtrValueError(f"{name} must have the shape {shape}. Got the shape {array.shape}.")
-    return array
+def _as_read(**arrays: Crossing) -> list[Any]:
+    """Return arrays as the core reads them: of a kind of numbers and a shape, contiguous and aligned; None stays."""
+    read: list[Any] = []
+    for name, (array, kind, shape) in arrays.items():
+        if array is not None:
+            if array.dtype != kind:
+                array = array.astype(kind, casting="same_kind")
+            flags = array.flags
+            if not (flags.c_contiguous and flags.aligned):
+                array = array.copy()
+            if array.shape != shape:
+                raise LtrValueError(f"{name} must have the shape {shape}. Got the shape {array.shape}.")
+        read.append(array)
+    return read
 
 
-def _as_written(name: str, array: AnyArray, kind: np.dtype[Any], shape: tuple[int, ...]) -> AnyArray:
-    """Return an array if the core can write to it."""
-    if array.dtype != kind or array.shape != shape or not array.flags.carray:
-        raise LtrValueError(
-            f"{name} must be a contiguous array of {kind} that can be written to, of the shape {shape}. Got "
-            f"one of {array.dtype}, of the shape {array.shape}."
-        )
-    return array
+def _refuse_as_written(**arrays: Crossing) -> None:
+    """Raise an error if the core cannot write to an array; None is no array."""
+    for name, (array, kind, shape) in arrays.items():
+        if array is not None and (array.dtype != kind or array.shape != shape or not array.flags.carray):
+            raise LtrValueError(
+                f"{name} must be a contiguous array of {kind} that can be written to, of the shape {shape}. Got "
+                f"one of {array.dtype}, of the shape {array.shape}."
+            )
 
 
-def _address(array: AnyArray | None) -> int:
-    """Return where an array begins; 0 stands for None. Whoever calls keeps the array."""
-    if array is None:
-        return 0
-    if array.flags.writeable:  # this is three times as fast as what NumPy has for it
-        return ctypes.addressof(_NOTHING.from_buffer(array))
-    return int(array.ctypes.data)
+def _addresses(*arrays: AnyArray | None) -> list[int]:
+    """Return where arrays begin; 0 stands for None. Whoever calls keeps the arrays."""
+    found = []
+    for array in arrays:
+        if array is None:
+            found.append(0)
+        elif array.flags.writeable:  # this is three times as fast as what NumPy has for it
+            found.append(ctypes.addressof(_NOTHING.from_buffer(array)))
+        else:
+            found.append(array.ctypes.data)
+    return found
 
 
 # -- structs, which interface.hpp declares ----------------------------------------------------------------------------
@@ -106,15 +117,17 @@ class Struct(ctypes.Structure):
     def __init__(self, sizes: IntArray, **fields: int | tuple[AnyArray | None, tuple[int, ...]]) -> None:
         if fields.keys() != self.NAMES:
             raise TypeError(f"{type(self).__name__} has the fields {', '.join(sorted(self.NAMES))}.")
-        super().__init__()
         self.sizes = sizes
-        self.arrays: dict[str, AnyArray] = {}
+        numbers: dict[str, int] = {}
+        given: dict[str, Crossing] = {}
         for name, field in fields.items():
             if not isinstance(field, tuple):
-                setattr(self, name, field)
+                numbers[name] = field
             elif field[0] is not None:
-                array = self.arrays[name] = as_read(name, field[0], self.KINDS[name], field[1])
-                setattr(self, name, _address(array))
+                given[name] = field[0], self.KINDS[name], field[1]
+        read = _as_read(**given)
+        self.arrays: dict[str, AnyArray] = dict(zip(given, read, strict=True))
+        super().__init__(**numbers, **dict(zip(given, _addresses(*read), strict=True)))
 
     @property
     def nbytes(self) -> int:
@@ -143,14 +156,13 @@ class Sums:
         self.structs = structs
         array_type: Any = Declared * len(structs)
         self.array = array_type(*structs)
-        self.n_values = 1 + max((max(struct.arrays["out_row"].tolist()) for struct in structs), default=-1)
-        self.need_scores = any("by_grade" not in struct.arrays for struct in structs)
         self.sizes = structs[0].sizes if structs else None
-        if any(struct.sizes is not self.sizes for struct in structs):
-            raise LtrValueError("All sums of a call must be of the same documents.")
-
-    def __len__(self) -> int:
-        return len(self.structs)
+        self.n_values, self.need_scores = 0, False
+        for struct in structs:
+            if struct.sizes is not self.sizes:
+                raise LtrValueError("All sums of a call must be of the same documents.")
+            self.n_values = max(self.n_values, 1 + max(struct.arrays["out_row"].tolist()))
+            self.need_scores |= "by_grade" not in struct.arrays
 
     @property
     def nbytes(self) -> int:
@@ -182,18 +194,12 @@ def evaluate(
     shape = (len(out), len(documents.sizes))
     if sums.sizes is not documents.sizes or sums.n_values > len(out):
         raise LtrValueError(f"These sums are {sums.n_values} values of other documents. Got an array of {shape}.")
-    if scores is not None:
-        scores = _scores(documents, scores)
-    elif sums.need_scores:
+    if scores is None and sums.need_scores:
         raise LtrValueError("Without scores, each sum must have a value for each grade.")
-    _as_written("out", out, FLOATS, shape)
-    if chance is not None:
-        _as_written("chance", chance, FLOATS, shape)
-    return int(
-        core.evaluate(
-            documents, ties, _address(scores), sums.array, len(sums), _address(out), _address(chance), n_threads
-        )
-    )
+    (scores,) = _as_read(scores=(scores, FLOATS, documents.arrays["grade"].shape))
+    _refuse_as_written(out=(out, FLOATS, shape), chance=(chance, FLOATS, shape))
+    at_scores, at_out, at_chance = _addresses(scores, out, chance)
+    return int(core.evaluate(documents, ties, at_scores, sums.array, len(sums.structs), at_out, at_chance, n_threads))
 
 
 def rank(
@@ -207,35 +213,24 @@ def rank(
 ) -> int:
     """Write the ranked documents, query after query; return `SUCCESS` or a failure."""
     shape = (int(documents.sizes.sum()),)
-    _as_written("grades", grades, GRADES, shape)
-    if rows is not None:
-        _as_written("rows", rows, INTEGERS, shape)
-    if scores is not None:  # without them, nothing is tied
-        scores = _scores(documents, scores)
-        assert is_tied_with_next is not None
-        _as_written("is_tied_with_next", is_tied_with_next, FLAGS, shape)
-    return int(
-        core.rank(
-            documents, ties, _address(scores), _address(rows), _address(grades), _address(is_tied_with_next), n_threads
-        )
+    assert scores is None or is_tied_with_next is not None  # without scores, nothing is tied
+    (scores,) = _as_read(scores=(scores, FLOATS, documents.arrays["grade"].shape))
+    _refuse_as_written(
+        rows=(rows, INTEGERS, shape),
+        grades=(grades, GRADES, shape),
+        is_tied_with_next=(is_tied_with_next, FLAGS, shape),
     )
-
-
-def _scores(documents: Struct, scores: AnyArray) -> AnyArray:
-    return as_read("scores", np.asarray(scores), FLOATS, documents.arrays["grade"].shape)
+    return int(core.rank(documents, ties, *_addresses(scores, rows, grades, is_tied_with_next), n_threads))
 
 
 def means(values: FloatArray, weight: FloatArray | None, sums: FloatArray | None, n_threads: int) -> list[float]:
     """Return the weighted mean of each row of a matrix; write what each consists of to ``sums`` if there are some."""
     n_rows, n_columns = values.shape
-    values, mean = as_read("values", values, FLOATS, (n_rows, n_columns)), np.empty(n_rows)
-    if weight is not None:
-        weight = as_read("weight", weight, FLOATS, (n_columns,))
-    if sums is not None:
-        _as_written("sums", sums, FLOATS, (n_rows, SUMS_OF_MEAN))
-    failure = core.means(
-        _address(values), _address(weight), n_rows, n_columns, _address(mean), _address(sums), n_threads
-    )
+    mean = np.empty(n_rows)
+    values, weight = _as_read(values=(values, FLOATS, (n_rows, n_columns)), weight=(weight, FLOATS, (n_columns,)))
+    _refuse_as_written(sums=(sums, FLOATS, (n_rows, SUMS_OF_MEAN)))
+    at_values, at_weight, at_mean, at_sums = _addresses(values, weight, mean, sums)
+    failure = core.means(at_values, at_weight, n_rows, n_columns, at_mean, at_sums, n_threads)
     if failure != SUCCESS:
         raise MemoryError
     return list(mean.tolist())
@@ -244,7 +239,10 @@ def means(values: FloatArray, weight: FloatArray | None, sums: FloatArray | None
 def accumulate(values: FloatArray, starts: IntArray) -> FloatArray:
     """Return the sums of each query's values so far; the values are query after query."""
     n = len(starts)
-    ends = as_read("starts", np.append(starts, len(values)), INTEGERS, (n + 1,))
-    values, sums = as_read("values", values, FLOATS, (len(values),)), np.empty(len(values))
-    core.accumulate(_address(values), _address(ends), n, _address(sums))
+    sums = np.empty(len(values))
+    values, ends = _as_read(
+        values=(values, FLOATS, (len(values),)), starts=(np.append(starts, len(values)), INTEGERS, (n + 1,))
+    )
+    at_values, at_ends, at_sums = _addresses(values, ends, sums)
+    core.accumulate(at_values, at_ends, n, at_sums)
     return sums

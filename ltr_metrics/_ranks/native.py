@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import sys
+import threading
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from ltr_metrics._ranks import gate, threads
+from ltr_metrics._ranks import gate
 from ltr_metrics._ranks.gate import KindOfCore, Struct, Sums
-from ltr_metrics._ranks.threads import n_threads_for
 from ltr_metrics._rows.cache import cached
 from ltr_metrics._rows.checks import AnyArray, BoolArray, FloatArray, IntArray, require_count
 from ltr_metrics._rows.queries import LabelledQueries
@@ -20,6 +22,7 @@ WithoutScores = Literal["ideal", "ideal_of_all"]  # by descending grade: the doc
 WHOLE_LIST = 2**62  # a cutoff below every list
 QUERIES_IN_A_WINDOW = 256  # at most, whose values of some metrics fit into a core's own cache; a thread takes a window
 WINDOWS = 32  # at least, so that no thread waits long for the last one, if a window has at least 64 queries
+ROWS_WORTH_A_THREAD = 50_000  # with fewer rows, starting threads and waiting for them costs more than they save
 VALUES_LIKE_A_ROW = 8  # as many cost in a mean what a row costs in an evaluation
 _TIES = gate.TIES | {"ideal_of_all": gate.TIES["ideal"]}  # of other documents
 
@@ -146,7 +149,7 @@ def sums(
 def means(values: FloatArray, weight: FloatArray | None = None, n_threads: int | None = 1) -> list[float]:
     """Return the weighted mean of each row of a matrix without its NaN; weights of 1 change no digit."""
     like_rows = values.size // VALUES_LIKE_A_ROW
-    n_threads = n_threads_for(like_rows, n_threads) if like_rows >= threads.ROWS_WORTH_A_THREAD else 1
+    n_threads = n_threads_for(like_rows, n_threads) if like_rows >= ROWS_WORTH_A_THREAD else 1
     return gate.means(values, weight, None, n_threads)
 
 
@@ -289,3 +292,40 @@ def ideal_grades(queries: LabelledQueries) -> AnyArray:
     if gate.rank(documents, _TIES["ideal"], None, None, grades, None, 1) != gate.SUCCESS:
         raise MemoryError
     return grades
+
+
+# -- how many threads a call takes -----------------------------------------------------------------------------------
+
+
+def n_threads_for(n_rows: int, n_threads: int | None) -> int:
+    """Return the number of threads: one per 50,000 rows, but at most ``n_threads``.
+
+    It is never more than `usable_processors`. If ``n_threads`` is None, it is 1 in a worker (a
+    thread, or a process of multiprocessing or joblib), because whoever started the worker shares
+    out the CPUs already. Outside a worker it is then at most ``OMP_NUM_THREADS``.
+    """
+    if type(n_threads) is int and n_threads == 1:
+        return 1
+    useful = max(1, n_rows // ROWS_WORTH_A_THREAD)
+    if n_threads is not None:
+        useful = min(useful, require_count("n_threads", n_threads, note=", or None"))
+    elif useful > 1:
+        useful = 1 if _is_in_worker() else min(useful, _openmp_limit())
+    return 1 if useful == 1 else min(useful, usable_processors())
+
+
+def usable_processors() -> int:
+    """Return the number of CPUs that the process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _is_in_worker() -> bool:
+    if threading.current_thread() is not threading.main_thread():
+        return True
+    multiprocessing = sys.modules.get("multiprocessing.process")  # only a program that starts processes imports it
+    return multiprocessing is not None and multiprocessing.parent_process() is not None
+
+
+def _openmp_limit() -> int:
+    first = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+    return int(first) if first.isdigit() and int(first) > 0 else sys.maxsize

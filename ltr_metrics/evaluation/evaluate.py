@@ -176,7 +176,7 @@ class Queries(LabelledQueries):
         (sums, functions), same = _same_for_all_scores(self, request)
         policy = request.policy
         values = np.empty((len(request.metrics), self.n_queries))  # NaN where a metric is undefined
-        if len(sums):
+        if sums.structs:
             native.evaluate(self, scores, policy.ties, sums, values, n_threads)
         if functions:
             ranking = Ranking(self, scores, policy.ties, n_threads)

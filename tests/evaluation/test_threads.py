@@ -19,9 +19,9 @@ from profiles import every_third
 from table import TABLE, Entry
 
 import ltr_metrics as ltr
-from ltr_metrics._ranks import gate, native, threads
+from ltr_metrics._ranks import gate, native
 from ltr_metrics._ranks.library import path_of_level
-from ltr_metrics._ranks.threads import n_threads_for
+from ltr_metrics._ranks.native import n_threads_for
 from ltr_metrics.evaluation.means import means_of_parts
 
 pytestmark = [pytest.mark.integration, pytest.mark.filterwarnings("ignore::ltr_metrics.LtrWarning")]
@@ -30,8 +30,8 @@ pytestmark = [pytest.mark.integration, pytest.mark.filterwarnings("ignore::ltr_m
 @pytest.fixture
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let few rows be worth a thread, and cut them into many pieces."""
-    monkeypatch.setattr(threads, "ROWS_WORTH_A_THREAD", 10)
-    monkeypatch.setattr(threads, "usable_processors", lambda: 8)
+    monkeypatch.setattr(native, "ROWS_WORTH_A_THREAD", 10)
+    monkeypatch.setattr(native, "usable_processors", lambda: 8)
     monkeypatch.setattr(native, "QUERIES_IN_A_WINDOW", 5)
 
 
@@ -143,8 +143,8 @@ def values_of_metrics(n: int) -> Any:
 def test_means_are_exact_to_the_last_digit(
     monkeypatch: pytest.MonkeyPatch, n: int, n_threads: int, scale: float | None
 ) -> None:
-    monkeypatch.setattr(threads, "ROWS_WORTH_A_THREAD", 1)
-    monkeypatch.setattr(threads, "usable_processors", lambda: 8)
+    monkeypatch.setattr(native, "ROWS_WORTH_A_THREAD", 1)
+    monkeypatch.setattr(native, "usable_processors", lambda: 8)
     values = values_of_metrics(n)
     share = np.random.default_rng(0).random(n).round(3)
     weight = None if scale is None else share if scale == 1 else np.ceil(share) * scale
@@ -201,7 +201,7 @@ def test_errors_come_out_of_threads_as_they_are() -> None:
 
 def test_as_many_as_pay_and_as_the_process_may_use(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    monkeypatch.setattr(threads, "usable_processors", lambda: 8)
+    monkeypatch.setattr(native, "usable_processors", lambda: 8)
     assert [n_threads_for(n, None) for n in (10, 90_000, 100_000, 300_000, 10**8)] == [1, 1, 2, 6, 8]
     assert [n_threads_for(10**8, asked) for asked in (1, 3, np.int64(4), 100)] == [1, 3, 4, 8]
     assert n_threads_for(10, 4) == 1
@@ -215,7 +215,7 @@ def test_as_many_as_pay_and_as_the_process_may_use(monkeypatch: pytest.MonkeyPat
 
 def test_one_alone_in_a_thread_that_somebody_else_started(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    monkeypatch.setattr(threads, "usable_processors", lambda: 8)
+    monkeypatch.setattr(native, "usable_processors", lambda: 8)
     with ThreadPoolExecutor(1) as pool:
         assert pool.submit(n_threads_for, 10**8, None).result() == 1
 

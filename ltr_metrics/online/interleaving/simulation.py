@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
-from ltr_metrics._ranks.threads import n_threads_for
+from ltr_metrics._ranks.native import n_threads_for
 from ltr_metrics._rows.checks import AnyArray, FloatArray, require_count, require_option
 from ltr_metrics._rows.words import SimulatedMethod, TiesOfRankings
 from ltr_metrics.analysis.settings import seed_from
