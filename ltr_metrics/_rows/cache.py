@@ -34,19 +34,6 @@ class Cache:
         self.n_bytes = 0  # of the newer half, without the results that are not counted yet
         self.uncounted: list[Any] = []
 
-    def kept(self, key: Any, compute: Callable[[], Any]) -> Any:
-        """Return the result that is kept under a key, or else compute it and keep it."""
-        try:
-            return self.newer[key]
-        except KeyError:
-            pass
-        result = self.older.pop(key, self)
-        if result is self:
-            result = compute()
-        self.newer[key] = result
-        self.uncounted.append(result)
-        return result
-
     def forget_older(self) -> None:
         """Forget the older results if there are too many newer ones; an evaluation begins with this."""
         while self.uncounted:  # not when they are kept: most queries are evaluated once
@@ -70,12 +57,28 @@ def n_bytes_of(result: Any) -> int:
     return BYTES_OF_A_RESULT + int(getattr(result, "nbytes", 0))
 
 
-def cached(function: F) -> F:
-    """Cache the results of a function in its first argument, which is a `Cache`. All arguments are positional."""
+def cached(function: F, stands_for: Callable[[Any], Any] | None = None) -> F:
+    """Cache the results of a function in its first argument, which is a `Cache`. All arguments are positional.
+
+    With ``stands_for``, the cache is the second argument, and what is returned for the first one stands for it.
+    """
 
     @wraps(function)
-    def look_up(owner: Cache, *arguments: Any) -> Any:
-        return owner.kept((function, *arguments), lambda: function(owner, *arguments))
+    def look_up(*arguments: Any, **named: Any) -> Any:
+        arguments += tuple(named.values())  # no method has two of them
+        if stands_for is None:
+            owner, key = arguments[0], (function, *arguments[1:])
+        else:
+            owner, key = arguments[1], (function, stands_for(arguments[0]), *arguments[2:])
+        try:
+            return owner.newer[key]
+        except KeyError:
+            result = owner.older.pop(key, owner)
+        if result is owner:
+            result = function(*arguments)
+        owner.newer[key] = result
+        owner.uncounted.append(result)
+        return result
 
     return cast("F", look_up)
 

@@ -171,8 +171,8 @@ class Queries(LabelledQueries):
             scores, has_position = y_score.as_scores(self)
             queries = self if has_position.all() else self.with_retrieved(has_position)
             return queries.evaluate_request(scores, request, n_threads)
-        self.forget_older()
         scores = self.scores(y_score)
+        self.forget_older()
         (sums, functions), same = _same_for_all_scores(self, request)
         policy = request.policy
         values = np.empty((len(request.metrics), self.n_queries))  # NaN where a metric is undefined
