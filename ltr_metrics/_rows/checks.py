@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from decimal import Decimal
 from fractions import Fraction
-from itertools import chain
 from numbers import Real
+from types import NoneType
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -319,7 +319,8 @@ def refuse_different_indexes(n_rows: int | None = None, /, **columns: Any) -> tu
     entry per query. Return their index, with the name of the first that has it, or None.
     """
     first: dict[int, tuple[str, Any]] = {}
-    for name, index in chain.from_iterable(_indexes(*column) for column in columns.items()):
+    given = {name: column for name, column in columns.items() if type(column) not in (NoneType, np.ndarray)}
+    for name, index in _indexes(given) if given else ():
         n = len(index)
         if n_rows not in (None, n):
             continue
@@ -336,17 +337,16 @@ def refuse_unequal_indexes(name_a: str, index_a: Any, name_b: str, index_b: Any)
         )
 
 
-def _indexes(name: str, column: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the pandas indexes of a column, or of the columns in a mapping or a list, with their names."""
-    index = pandas_index(column)
-    if index is not None:
-        yield name, index
-    elif isinstance(column, Mapping):
-        for key, one in column.items():
-            yield from _indexes(f"{name}[{key!r}]", one)
-    elif isinstance(column, (list, tuple)) and len(column) and pandas_index(column[0]) is not None:
-        for position, one in enumerate(column):
-            yield from _indexes(f"{name}[{position}]", one)
+def _indexes(columns: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the pandas indexes of columns, or of the columns in a mapping or a list, with their names."""
+    for name, column in columns.items():
+        index = pandas_index(column)
+        if index is not None:
+            yield name, index
+        elif isinstance(column, Mapping):
+            yield from _indexes({f"{name}[{key!r}]": one for key, one in column.items()})
+        elif isinstance(column, (list, tuple)) and len(column) and pandas_index(column[0]) is not None:
+            yield from _indexes({f"{name}[{position}]": one for position, one in enumerate(column)})
 
 
 def take_rows(table: Any, rows: IntArray) -> Any:

@@ -170,7 +170,7 @@ class LabelledQueries(GroupedRows):
         self.cluster: IntArray | None = None if self.cluster_labels is None else self.cluster_labels[1]
 
         self.has_ids = qid is not None
-        self.warns_of_labels = self.warns_of_positions = True
+        self.warns_of_ids = self.warns_of_labels = self.warns_of_positions = True
         # Until the first scores have been compared with the labels; grades have few different values.
         self.may_be_swapped = 2 * len(self.grades) > self.n_rows
         self.lock()
@@ -261,9 +261,11 @@ class LabelledQueries(GroupedRows):
             self.warns_of_positions = not warn_if_low_is_good(scores, grades, self.query_of_rows(), self.sizes)
         return scores
 
-    @cached
     def warn_of_ids(self) -> None:
         """Warn once of ids that name no queries, and of words for a missing value that several queries share."""
+        if not self.warns_of_ids:
+            return
+        self.warns_of_ids = False
         self._warn_of_ids_that_name_no_queries()
         if self.segments:
             warn_of_words_for_missing("segment", *self.segments.values())
@@ -290,7 +292,10 @@ class LabelledQueries(GroupedRows):
             ids = f"All {self.n_rows:,} rows are of 1 query, {one_line(self.qid[0])}"
         if not self.has_ids:
             return
-        warn_if_ids_are_labels(self.grade_index, len(self.grades), self.query_of_rows(), self.n_queries)
+        grade = self.grade_index if self.order is None else self.grade_index[self.order]
+        lowest, highest = np.minimum.reduceat(grade, self.starts), np.maximum.reduceat(grade, self.starts)
+        if len(self.grades) > self.n_queries or (lowest == highest).all():
+            warn_if_ids_are_labels(self.grade_index, len(self.grades), self.query_of_rows(), self.n_queries)
         if ids:
             warn(
                 f"{ids}. Rows with one id are ranked together, so check that qid names the queries. If it does, pass "
