@@ -44,12 +44,13 @@ def _new_documents(queries: LabelledQueries, has_all: bool, has_ids: bool) -> St
         )
     n, n_rows, sizes = queries.n_queries, queries.n_rows, queries.sizes if has_all else queries.n_ranked
     rows = queries.order if has_all else queries.ranked_rows
+    start = np.append(0, sizes.cumsum())
     window = min(max(n // WINDOWS // 64, 1) * 64, QUERIES_IN_A_WINDOW)
     return gate.Documents(
         sizes,
         n_queries=n,
-        start=(np.append(0, sizes.cumsum()), (n + 1,)),
-        rows=(rows, (int(sizes.sum()),)),
+        start=(start, (n + 1,)),
+        rows=(rows, (int(start[-1]),)),
         grade=(queries.grade_index, (n_rows,)),
         docid=(queries.docid_descending if has_ids else None, (n_rows,)),
         n_grades=len(queries.grades),

@@ -65,7 +65,8 @@ def cached(function: F, stands_for: Callable[[Any], Any] | None = None) -> F:
 
     @wraps(function)
     def look_up(*arguments: Any, **named: Any) -> Any:
-        arguments += tuple(named.values())  # no method has two of them
+        if named:
+            arguments += tuple(named.values())  # no method has two of them
         if stands_for is None:
             owner, key = arguments[0], (function, *arguments[1:])
         else:

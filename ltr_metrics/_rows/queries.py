@@ -293,8 +293,9 @@ class LabelledQueries(GroupedRows):
         if not self.has_ids:
             return
         grade = self.grade_index if self.order is None else self.grade_index[self.order]
-        lowest, highest = np.minimum.reduceat(grade, self.starts), np.maximum.reduceat(grade, self.starts)
-        if len(self.grades) > self.n_queries or (lowest == highest).all():
+        differs_from_next = grade[1:] != grade[:-1]
+        differs_from_next[self.starts[1:] - 1] = False  # which is of another query
+        if len(self.grades) > self.n_queries or not differs_from_next.any():
             warn_if_ids_are_labels(self.grade_index, len(self.grades), self.query_of_rows(), self.n_queries)
         if ids:
             warn(
