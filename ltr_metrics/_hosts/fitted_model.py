@@ -224,7 +224,7 @@ def read_model(model: Any, X: Any, *, needs_queries: bool) -> Fitted:
     if isinstance(model, (str, os.PathLike)):
         model = _load_model(model)
     carried: dict[str, Any] = {}
-    if hasattr(model, "booster") and hasattr(model, "matrix"):  # which was read from a file
+    if host_of(model) is None and hasattr(model, "booster") and hasattr(model, "matrix"):  # which was read from a file
         model, X = model.booster, model.matrix(X)
     else:
         model, X, carried = _unwrap(model, X, needs_queries=needs_queries)

@@ -243,7 +243,7 @@ class LabelledQueries(GroupedRows):
         once if scores look like positions.
         """
         is_plain = type(y_score) is np.ndarray and y_score.dtype == np.float64 and y_score.shape == (self.n_rows,)
-        if is_plain and not self.may_be_swapped and y_score[0] % 1:
+        if is_plain and not self.may_be_swapped and not y_score[0].is_integer():
             return y_score  # as in each round of a loop
         if isinstance(y_score, Positions):
             raise LtrTypeError(

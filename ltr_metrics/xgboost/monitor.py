@@ -190,7 +190,8 @@ class Monitor(MetricFunction, xgboost.callback.TrainingCallback):
             raise LtrTypeError(
                 "Monitor watches one model, and xgb.cv trains one for each fold. Use custom_metric there."
             )
-        self.training = MonitoredTraining(n_rounds_before=_n_rounds(model))
+        was_stopped = model.attr("best_iteration") is not None
+        self.training = MonitoredTraining(n_rounds_before=_n_rounds(model) if was_stopped else 0)
         return model
 
     def before_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:

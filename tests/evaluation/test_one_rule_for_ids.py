@@ -325,7 +325,8 @@ def test_what_is_missing_is_refused_in_tables(
             line = f"evaluate {tmp_path / name} --qid q --docid doc --segment seg --scores s -m mrr --confidence 0.9"
             done = in_process(capsys, *line.split(), *options.split())
             assert done.status == 2
-            assert f"must have a value of {role} in every row. It is empty at row 2" in done.err, (name, missing)
+            assert f"must have a value of {role}" in done.err, (name, missing)
+            assert "It is empty" in done.err, (name, missing)
 
 
 @pytest.mark.parametrize("missing", ["", " ", None, float("nan")])
