@@ -26,7 +26,7 @@ def results() -> list[Any]:
         one,
         one.by["device"]["desk"],
         ltr.concat([one.subset(np.unique(qid)[:20]), one.subset(np.unique(qid)[20:])]),
-        ltr.intervals(one, n_resamples=100),
+        ltr.intervals(one),
         comparison,
         ltr.tie_audit(y, X[:, 0], **options),
     ]
