@@ -155,6 +155,7 @@ MUTANTS = [  # tests, file, code, and the fault in its place
     ("hosts/test_logged_names.py", "_hosts/log_names.py", 'name.rpartition(" ")[2], name)', "name, name)"),
     ("hosts/test_host_contract.py", "_hosts/log_names.py", "owner = request.asked | {canonical: canonical", "owner = {canonical: canonical"),
     ("metrics/test_exact.py", "evaluation/means.py", "int(np.frexp(weight.max())[1]) if weight.any() else LEAST_EXPONENT", "0"),
+    ("metrics/test_exact.py", "metrics/cascade.py", "np.exp(np.log1p(-self.p_break) * np.arange(depth))", "(1 - self.p_break) ** np.arange(depth)"),
 ]
 # fmt: on
 
