@@ -1,4 +1,4 @@
-"""Arguments of public functions: options that are passed on, and what a call with wrong ones is told."""
+"""Arguments of public functions: options that are passed on, and the error for a call with wrong ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls with wrong arguments: each is told what to pass, where Python would only say that they do not fit."""
+"""Calls with wrong arguments: each error says what to pass, where Python would only say that they do not fit."""
 
 from __future__ import annotations
 
