@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from parts import same
+from parts import identical
 
 import ltr_metrics as ltr
 from ltr_metrics._rows.queries import LabelledQueries
@@ -35,7 +35,7 @@ def test_a_result_comes_back_as_it_was(tmp_path: Path) -> None:
     result = ltr.evaluate(y, X[:, 0], qid=qid, **options)
     result.save(tmp_path / "r.parquet")
     back = ltr.load_result(tmp_path / "r.parquet")
-    same(back, result, tolerance=0)
+    identical(back, result, in_order=True)
     assert back["map@10"] == result["map@10"]  # the name as asked for, which the convention completed
     assert str(back) == str(result)
 

@@ -25,7 +25,6 @@ from ltr_metrics.online.interleaving.scoring import METHODS as BY_NAME
 ALL = [TeamDraft, PairwisePreference, Balanced]
 A, B, C = [1, 2, 3, 4], [3, 1, 5, 2], [6, 3]
 UNEQUAL = [[1, 2], [3, 4, 5, 6]]
-LENGTHS = st.none() | st.integers(1, 5)
 Lists = dict[tuple[oracle.Documents, Any], Fraction]
 
 
