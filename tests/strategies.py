@@ -66,3 +66,14 @@ def random_data(
     y = rng.choice(np.asarray(grades, dtype=float), group.sum())
     y[np.isin(np.repeat(np.arange(n_queries), group), rng.permutation(n_queries)[: n_queries // 4])] = 0
     return Data(y, rng.integers(0, levels, group.sum()) / 8, group)
+
+
+# The differences of queries, their weights or None, and their clusters or None.
+DIFFERENCES = st.one_of(st.integers(-5, 5).map(lambda i: i / 10), st.floats(-1, 1, width=32))
+SAMPLES = st.integers(2, 40).flatmap(
+    lambda n: st.tuples(
+        st.lists(DIFFERENCES, min_size=n, max_size=n),
+        st.one_of(st.none(), st.lists(st.floats(0.125, 8), min_size=n, max_size=n)),
+        st.one_of(st.none(), st.lists(st.integers(0, 9), min_size=n, max_size=n)),
+    )
+)

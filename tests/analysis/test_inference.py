@@ -14,6 +14,7 @@ from profiles import examples
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestPower
+from strategies import SAMPLES
 
 from ltr_metrics.analysis.inference import (
     Sample,
@@ -191,14 +192,17 @@ def test_t_with_weights_is_the_ratio_of_mean_and_standard_error() -> None:
 
 
 @pytest.mark.parametrize("n", [217, 1300])  # one block of units, and two
-@pytest.mark.parametrize("weighted", [False, True])
-def test_a_column_does_not_depend_on_its_neighbours(weighted: bool, n: int) -> None:
+@pytest.mark.parametrize("units", ["queries", "weighted queries", "clusters"])
+def test_a_column_does_not_depend_on_its_neighbours(units: str, n: int) -> None:
     d = differences(n, 7)
-    weight = np.random.default_rng(0).random(n) if weighted else None
-    together, limits = p_values(Sample.of(d, weight)), intervals(Sample.of(d, weight))
+    assert len({tuple(is_undefined) for is_undefined in np.isnan(d.T)}) == 2  # which leave out other queries
+    weight = None if units == "queries" else np.random.default_rng(0).random(n)
+    cluster = np.arange(n) // 3 if units == "clusters" else None
+    together = Sample.of(d, weight, cluster)
+    p, limits = p_values(together), intervals(together)
     for columns in ([0], [6], [5, 2], [6, 5, 4, 3, 2, 1, 0]):
-        part = Sample.of(d[:, columns], weight)
-        assert np.array_equal(p_values(part), together[columns])
+        part = Sample.of(d[:, columns], weight, cluster)
+        assert np.array_equal(p_values(part), p[columns])
         assert intervals(part) == [limits[j] for j in columns]
 
 
@@ -215,14 +219,6 @@ def test_threads_change_no_digit(monkeypatch: pytest.MonkeyPatch) -> None:
 
 # --- properties ------------------------------------------------------------------------------------------------------
 
-VALUES = st.one_of(st.integers(-5, 5).map(lambda i: i / 10), st.floats(-1, 1, width=32))
-SAMPLES = st.integers(2, 40).flatmap(
-    lambda n: st.tuples(
-        st.lists(VALUES, min_size=n, max_size=n),
-        st.one_of(st.none(), st.lists(st.floats(0.125, 8), min_size=n, max_size=n)),
-        st.one_of(st.none(), st.lists(st.integers(0, 9), min_size=n, max_size=n)),
-    )
-)
 Drawn = tuple[list[float], list[float] | None, list[int] | None]
 
 

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from profiles import examples
 from scipy import stats
+from strategies import SAMPLES
 
 from ltr_metrics.analysis.inference import (
     Sample,
@@ -311,15 +312,6 @@ def test_the_level_is_between_that_of_one_interval_and_bonferronis() -> None:
 
 
 # -- properties -------------------------------------------------------------------------------------------------------
-
-VALUES = st.one_of(st.integers(-5, 5).map(lambda i: i / 10), st.floats(-1, 1, width=32))
-SAMPLES = st.integers(2, 40).flatmap(
-    lambda n: st.tuples(
-        st.lists(VALUES, min_size=n, max_size=n),
-        st.one_of(st.none(), st.lists(st.floats(0.125, 8), min_size=n, max_size=n)),
-        st.one_of(st.none(), st.lists(st.integers(0, 9), min_size=n, max_size=n)),
-    )
-)
 
 
 @given(SAMPLES, st.sampled_from([0.5, 1 / 7, 1e6]), st.sampled_from([ANYTHING, UNIT, OF_DIFFERENCES, OF_HITS]))

@@ -221,6 +221,7 @@ BAD_LETOR: dict[str, tuple[str | bytes, str]] = {
     "binary": ("\x00\x01 \x02\n", f"data.txt:1: {FORM}"),
     "repeated feature": ("0 qid:1 2:1 1:1\n0 qid:1 1:0.5 2:1 1:0.6\n", f"data.txt:2: {FORM}, with different feature .* Got 0 qid:1 1:0.5"),
     "zero": ("0 qid:1 1:1\n0 qid:1 0:1\n", f"data.txt:2: {FORM}, with different feature numbers from 1 .* zero_based .* Got 0 qid:1 0:1"),
+    "fraction": ("0 qid:1 1:1\n0 qid:1 1.5:0.5\n", f"data.txt:2: {FORM}, with different feature .* Got 0 qid:1 1.5:0.5"),
     "huge number": ("0 qid:1 99999999999:1\n", f"data.txt:1: {FORM}, with different feature numbers from 1 to 1000000"),
     "mixed": ("0 qid:1 1:1\n0 1:1\n", r"data.txt:2: either every line has a qid: or none"),
     "empty id": ("0 qid:1 1:1\n0 qid: 1:1\n", r"data.txt:2: qid: must be followed by the id"),

@@ -31,6 +31,16 @@ def test_slots_need_gains_of_at_most_1() -> None:
     with pytest.raises(ltr.LtrValueError, match=message):
         ndcg([1, 2, 3], "ndcg(ideal=slots)@3")
     assert ndcg([1, 2, 3], "ndcg(gain=[0,1,1,1],ideal=slots)@3") == 1
+    with pytest.raises(ltr.LtrValueError, match="grade 1.5, first at row 1"):
+        ndcg([1, 1.5], "ndcg_lin(ideal=slots)@3")
+
+
+@pytest.mark.parametrize("ideal", ["cutoff", "shown", "all", "slots"])
+def test_a_query_of_which_nothing_was_retrieved_is_0(ideal: str) -> None:
+    data = {"group": [2, 2], "retrieved": [False, False, True, True]}
+    result = ltr.evaluate([1, 0, 1, 0], [2, 1, 2, 1], **data, metrics=f"ndcg(ideal={ideal})@2")
+    (values,) = result.per_query.values()
+    assert values[0] == 0 < values[1]
 
 
 def test_the_ideal_is_a_choice_of_conventions_and_of_explanations() -> None:
