@@ -86,9 +86,19 @@ def test_what_nobody_judged() -> None:
     assert result.data.n_unjudged == (~judged).sum() > 0
 
 
+def test_what_a_condensed_list_leaves_out_does_not_count() -> None:
+    y, judged = [1, 0, 2, 0, 0, 1, 2], [1, 1, 1, 0, 0, 1, 1]
+    data = {"group": [2, 2, 1, 2], "judged": judged, "unjudged": "drop"}
+    found = audit(y, {"m": np.zeros(7)}, **data, metrics="mrr").data
+    assert found.documents_a_query == {"min": 0, "median": 1.5, "max": 2}
+    assert (found.n_one_document, found.n_no_relevant, found.n_all_relevant, found.n_one_grade) == (1, 1, 2, 2)
+    assert (found.grades, found.n_unjudged) == ({0: 1, 1: 2, 2: 2}, 2)
+
+
 def test_what_was_not_retrieved_has_no_rank() -> None:
-    result = audit([1, 0, 1, 0], {"m": [1, 1, 1, 1]}, group=[2, 2], retrieved=[1, 0, 1, 1], metrics="mrr")
-    assert result.data.documents_a_query == {"min": 1, "median": 1.5, "max": 2}
+    data = {"group": [2, 2, 1], "retrieved": [1, 0, 1, 1, 0]}
+    result = audit([1, 0, 1, 0, 0], {"m": [1, 1, 1, 1, 1]}, **data, metrics="mrr")
+    assert result.data.documents_a_query == {"min": 0, "median": 1, "max": 2}
     assert result.data.n_one_document == 1
     assert result.models["m"].n_tied_queries == 1
 

@@ -358,21 +358,47 @@ def test_changes_are_sorted_and_complete(case: Case) -> None:
     assert change.to_dict()["worsened"] == change.worsened.tolist()
 
 
+def test_one_infinite_value_is_refused() -> None:
+    a, b = (ltr.Evaluation.from_per_query({"qid": [1, 2, 3], "v": [0.5, value, 1]}) for value in (0.5, np.inf))
+    with pytest.raises(ltr.LtrValueError, match="result of 'b' has an infinite value in v"):
+        ltr.compare({"a": a, "b": b})
+
+
+@pytest.mark.parametrize("share", [0.8, 1.0])  # of all documents that are judged
+@pytest.mark.parametrize("others", ["None", "'zero'"])
+def test_unjudged_documents_are_left_out_of_all_models_or_of_none(
+    case: Case, others: str, share: float, tmp_path: Path
+) -> None:
+    """In saved results, too. Where all documents are judged, it makes no difference whether ``judged`` was given."""
+    judged = (case.y > 0) | (np.random.default_rng(0).random(len(case.y)) < share)
+    base = case.evaluate("base", **({} if others == "None" else {"judged": judged}))
+    case.evaluate("new", judged=judged, unjudged="drop").save(tmp_path / "new.parquet")
+    results = {"base": base, "new": ltr.load_result(tmp_path / "new.parquet")}
+    if others == "None" and share == 1:
+        assert ltr.compare(results, metrics=METRICS, **FEW).rows == case.compare("base", "new").rows
+        return
+    message = f"was evaluated with unjudged='drop', but the other models with unjudged={others} "
+    with pytest.raises(ltr.LtrValueError, match=message):
+        ltr.compare(results, **FEW)
+
+
 # -- the queries that all models have ----------------------------------------------------------------
 
 
 def test_common_queries_have_the_same_judgments(case: Case) -> None:
-    live, y = case.evaluate("base"), case.y.copy()
-    for qid in (5, 8, 30):
-        rows = np.flatnonzero(case.qid == qid)
-        y[rows[0]] = 4 - y[rows[0]]
-    new = ltr.evaluate(y, case.models["new"], qid=case.qid, metrics=METRICS)
+    def evaluated(name: str, *other_judgments: int) -> ltr.Evaluation:
+        rows, y = [np.flatnonzero(case.qid == qid)[0] for qid in other_judgments], case.y.copy()
+        y[rows] = (y[rows] + 1) % 5
+        return ltr.evaluate(y, case.models[name], qid=case.qid, metrics=METRICS)
+
+    live, new, third = evaluated("base"), evaluated("new", 5, 8, 30), evaluated("random", 12)
     fewer = live.subset(live.qid[live.qid != 8])
-    kept = [qid for qid in live.qid.tolist() if qid not in (5, 8, 30)]
-    common = ltr.compare({"live": fewer, "new": new}, queries="common")
-    assert common.rows == ltr.compare({"live": live.subset(kept), "new": new.subset(kept)}).rows
-    assert (common.n_left_out, common.n_other_judgments) == ({"live": 2, "new": 3}, 2)
-    assert common.to_dict()["n_other_judgments"] == 2
+    kept = [qid for qid in live.qid.tolist() if qid not in (5, 8, 12, 30)]
+    models = {"live": fewer, "new": new, "third": third}
+    common = ltr.compare(models, queries="common")
+    assert common.rows == ltr.compare({name: one.subset(kept) for name, one in models.items()}).rows
+    assert (common.n_left_out, common.n_other_judgments) == ({"live": 3, "new": 4, "third": 4}, 3)
+    assert common.to_dict()["n_other_judgments"] == 3
     with pytest.raises(ltr.LtrValueError, match='the judged documents or their grades differ.*queries="common"'):
         ltr.compare({"live": live, "new": new})
     with pytest.raises(ltr.LtrValueError, match="differ in every query that they have in common, 1 in"):
@@ -420,13 +446,18 @@ def test_a_yardstick_is_compared_and_not_counted(case: Case) -> None:
     assert both.subset(both.qid[:40]).yardsticks == ("random",)
 
 
-def test_a_yardstick_is_outside_of_all_pairs_and_of_saved_results(case: Case, tmp_path: Path) -> None:
-    pairs, without = case.compare(baseline=None, yardsticks="random"), case.compare("base", "new")
-    assert [row.p_adjusted for row in pairs.rows if "random" not in (row.model, row.baseline)] == [
-        row.p_adjusted for row in without.rows
-    ]
+@pytest.mark.parametrize("yardstick", ["base", "random"])  # the first and the last, which is a model or its baseline
+def test_a_yardstick_is_outside_of_all_pairs(case: Case, yardstick: str) -> None:
+    candidates = [name for name in case.models if name != yardstick]
+    pairs, without = case.compare(baseline=None, yardsticks=yardstick), case.compare(*candidates)
+    of_yardstick = [row for row in pairs.rows if yardstick in (row.model, row.baseline)]
+    assert [row.p_adjusted for row in of_yardstick] == [row.p_value for row in of_yardstick]
+    assert [row.p_adjusted for row in pairs.rows if row not in of_yardstick] == [row.p_adjusted for row in without.rows]
     assert {row.model for row in pairs.leaderboard.rows} == {"base", "new", "random"}
-    assert pairs.description.endswith("which no rule and no correction counts, although the ranks do: random.")
+    assert pairs.description.endswith(f"which no rule and no correction counts, although the ranks do: {yardstick}.")
+
+
+def test_a_yardstick_of_saved_results(case: Case, tmp_path: Path) -> None:
     for name in case.models:
         case.evaluate(name).save(tmp_path / f"{name}.parquet")
     saved = {name: ltr.load_result(tmp_path / f"{name}.parquet") for name in case.models}

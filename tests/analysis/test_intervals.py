@@ -96,9 +96,10 @@ def test_compare_uses_the_clusters_and_weights_of_results_and_queries() -> None:
     assert ltr.compare(results, **options).to_dict() == expected
     without = ltr.evaluate(y, scores["b"], qid=qid, metrics="map")
     assert ltr.compare(results | {"b": without}, **options).to_dict() == expected
-    different = ltr.evaluate(y, scores["b"], qid=qid, metrics="map", cluster=np.arange(40) // 5)
-    with pytest.raises(ltr.LtrValueError, match="The results have different clusters"):
-        ltr.compare(results | {"b": different}, **options)
+    for size in (2, 5, 8):  # finer, others, and coarser
+        different = ltr.evaluate(y, scores["b"], qid=qid, metrics="map", cluster=np.arange(40) // size)
+        with pytest.raises(ltr.LtrValueError, match="The results have different clusters"):
+            ltr.compare(results | {"b": different}, **options)
     assert ltr.compare(results | {"b": different}, cluster=cluster, **options).to_dict() == expected
 
 
