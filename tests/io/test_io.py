@@ -445,6 +445,16 @@ def test_a_table_in_a_pipe_is_refused(tmp_path: Path, read: Callable[[Path], Any
         os.close(pipe)
 
 
+@needs_posix("pipes by number")
+def test_a_table_in_a_pipe_of_the_shell_is_named_as_such() -> None:
+    source, target = os.pipe()
+    os.write(target, b"qid,label\n1,0\n")
+    os.close(target)
+    with pytest.raises(ltr.LtrValueError, match=r"is a pipe, which only LETOR can be read from.* none: qid,label"):
+        read_letor(f"/dev/fd/{source}")
+    os.close(source)
+
+
 def test_other_errors_of_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tables, "ROWS_AT_ONCE", 2)
     FRAME.assign(qid=["7", "7", ""]).to_parquet(tmp_path / "blank.parquet")

@@ -49,7 +49,11 @@ REFUSED = {
     "half.json": (b'[{"qid":"\\uDFFF","label":1}]', "half.json is .*surrogates not allowed"),
     "deep.jsonl": (b'{"a":' * 100_000, "deep.jsonl:1: .*nested too deeply"),
     "deep.json": (b"[" * 100_000, "deep.json is .*nested too deeply"),
-    "latin.csv": ("qid,label\né,1\n".encode("latin-1"), "latin.csv is .*Save text in UTF-8"),
+    "latin.csv": ("qid,label\né,1\n".encode("latin-1"), "latin.csv:2: a line must be text in UTF-8. Got '.+xe9,1'"),
+    "header.csv": ("qid,label,é\n1,1,2\n".encode("latin-1"), "header.csv:1: a line must be text in UTF-8"),
+    "unused.csv": ("qid,label,b\n1,1,a\n1,1,é\n".encode("latin-1"), "unused.csv:3: .* in Latin-1 or Windows-1252"),
+    "no_mark.csv": ("qid,label\n1,1\n".encode("utf-16-be"), "no_mark.csv is text in UTF-16. Save it in UTF-8"),
+    "little.tsv": ("qid\tlabel\n1\t1\n".encode("utf-16-le"), "little.tsv is text in UTF-16. Save it in UTF-8"),
     "big.csv": ("\ufeffqid,label\n1,1\n".encode("utf-16-be"), "big.csv is text in UTF-16. Save it in UTF-8"),
 }  # fmt: skip
 
@@ -58,8 +62,9 @@ REFUSED = {
 def test_a_file_that_is_refused_says_why(tmp_path: Path, name: str) -> None:
     content, message = REFUSED[name]
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(ltr.LtrValueError, match=message):
-        read_table(tmp_path / name)
+    for read in (read_table, lambda path: list(table_batches(path, numbers=["label"]))):
+        with pytest.raises(ltr.LtrValueError, match=message):
+            read(tmp_path / name)
 
 
 def test_a_folder_is_no_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
