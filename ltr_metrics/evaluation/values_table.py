@@ -13,7 +13,7 @@ from ltr_metrics._rows.id_columns import require_ids
 from ltr_metrics._rows.ids import id_texts, positions_without_repetition
 from ltr_metrics._rows.words import ConventionName
 from ltr_metrics.errors import LtrKeyError, LtrValueError, warn
-from ltr_metrics.evaluation.ranges import declared_range
+from ltr_metrics.evaluation.ranges import declared_range, possible_values
 from ltr_metrics.evaluation.skill import CHANCE, IDEAL, SkillScale
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.conventions import CONVENTIONS, Convention, convention_of
@@ -249,12 +249,15 @@ def _refuse_values_out_of_range(values: Mapping[str, FloatArray], request: Reque
         is_own = np.full(len(column), True) if isinstance(undefined, str) else column != undefined
         is_outside = is_own & ((column < low - ROUNDING) | (column > high + ROUNDING))
         if is_outside.any():
-            is_percent = low == 0 and np.nanmin(column[is_own]) >= 0 and np.nanmax(column[is_own]) <= 100 * high
-            remedy = (
-                "It seems that the table is in percent: divide its values by 100."
-                if is_percent
-                else "Correct the table."
-            )
+            percent = column[is_own & ~np.isnan(column)]
+            remedy = "Correct the table."
+            if possible_values(name).is_binary and not np.isin(percent, (0, 100)).all():
+                remedy = (
+                    f"Does the table hold another metric, such as a number of hits? A query has 0 or 1 of {name}, or a "
+                    "share where scores are tied. In percent it would be 0 or 100."
+                )
+            elif low == 0 and percent.min() >= 0 and percent.max() <= 100 * high:
+                remedy = "It seems that the table is in percent: divide its values by 100."
             row = int(is_outside.argmax())
             raise LtrValueError(
                 f"{name} must lie between {low:g} and {high:g}. It is {column[row]:g} for query {qid[row]}. {remedy}"

@@ -189,8 +189,11 @@ def test_a_row_of_means_is_no_query(name: str) -> None:
 
 
 OUT_OF_RANGE = {  # the values, and what is said of the first that a metric cannot have
+    "hit@5": ([0, 100, 100], "It is 100 for query 2. It seems that the table is in percent: divide its values by 100"),
+    "hit@3": ([2.5, 0, 1], "It is 2.5 for query 1. Does the table hold another metric, such as a number of hits"),
+    "precision@1": ([50, 0, 100], "A query has 0 or 1 of precision@1, or a share .* In percent it would be 0 or 100"),
     "map": ([53.7, 40, 0.2], "must lie between 0 and 1. It is 53.7 for query 1. It seems that the table is in percent"),
-    "hit": ([1, 0, -0.5], "hit must lie between 0 and 1. It is -0.5 for query 3. Correct the table"),
+    "hit": ([1, 0, -0.5], "hit must lie between 0 and 1. It is -0.5 for query 3. Does the table hold another"),
     "mrr": ([0.5, 101, 3], "mrr must lie between 0 and 1. It is 101 for query 2. Correct the table"),
     "kendall": ([-1, 1, 1.5], "kendall must lie between -1 and 1. It is 1.5 for query 3. Correct the table"),
 }
