@@ -31,11 +31,11 @@ from ltr_metrics.xgboost.xgboost_workers import XGBoostWorkers
 class MonitoredTraining:
     """What a Monitor knows about the training that runs."""
 
+    n_rounds_before: int = 0  # of the model that it continues
     n_evaluated: int = 0  # rounds
     epoch: int | None = None  # XGBoost's number of the last one of them
     plan: Plan | None = None
     dmatrix: xgboost.DMatrix | None = None  # of the features
-    n_rounds_before: int = 0  # of the model that it continues
 
 
 class Monitor(MetricFunction, xgboost.callback.TrainingCallback):
@@ -183,7 +183,7 @@ class Monitor(MetricFunction, xgboost.callback.TrainingCallback):
         # Each training reads them anew, while the labels are copies already.
         self._features = copy.deepcopy({"data": X, "base_margin": base_margin})
         self._missing = missing
-        self.training = MonitoredTraining()
+        self._trainings: weakref.WeakKeyDictionary[Any, MonitoredTraining] = weakref.WeakKeyDictionary()  # in threads
 
     def before_training(self, model: Any) -> Any:
         if not isinstance(model, xgboost.Booster):
@@ -191,17 +191,23 @@ class Monitor(MetricFunction, xgboost.callback.TrainingCallback):
                 "Monitor watches one model, and xgb.cv trains one for each fold. Use custom_metric there."
             )
         was_stopped = model.attr("best_iteration") is not None
-        self.training = MonitoredTraining(n_rounds_before=_n_rounds(model) if was_stopped else 0)
+        self._trainings[model] = MonitoredTraining(_n_rounds(model) if was_stopped else 0)
         return model
 
+    def training_of(self, model: xgboost.Booster) -> MonitoredTraining:
+        """Return what is known of the training of a model. A loop that is written by hand may call nothing before."""
+        return self._trainings.setdefault(model, MonitoredTraining())
+
     def before_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
-        if self.training.n_evaluated == 0:  # before XGBoost's own data sets, so that "the last one" remains one of them
+        if (
+            self.training_of(model).n_evaluated == 0
+        ):  # before XGBoost's own data sets, so that "the last one" remains one of them
             self._join(evals_log)
         return False
 
     def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
-        if self.training.epoch != epoch:  # early_stopping or another Monitor may have run this one already
-            self._join(evals_log)  # a loop that is written by hand may call nothing before
+        if self.training_of(model).epoch != epoch:  # early_stopping or another Monitor may have run this one already
+            self._join(evals_log)
             run_monitors(model, epoch, evals_log)
         return False
 
@@ -209,8 +215,8 @@ class Monitor(MetricFunction, xgboost.callback.TrainingCallback):
         evals_log.setdefault(self.name, MonitoredHistory()).monitors.add(self)
 
     def after_training(self, model: Any) -> Any:
-        before, best = self.training.n_rounds_before, model.attr("best_iteration")
-        self.training = MonitoredTraining()  # a Monitor that holds a DMatrix cannot be cloned
+        before, best = self.training_of(model).n_rounds_before, model.attr("best_iteration")
+        del self._trainings[model]
         if best is not None and int(best) < before < _n_rounds(model):
             warn(
                 "This training continues a model that was stopped early (xgb_model), and keeps its best_iteration "
@@ -223,7 +229,7 @@ class Monitor(MetricFunction, xgboost.callback.TrainingCallback):
 
     def evaluate(self, model: xgboost.Booster, epoch: int, history: OrderedDict[str, list[float]]) -> None:
         """Append the means of the current model to the history, once a round."""
-        training = self.training
+        training = self.training_of(model)
         if training.epoch == epoch:
             return
         plan = training.plan = self.metrics.plan(lambda: gain_of_training(model))
@@ -244,10 +250,10 @@ class Monitor(MetricFunction, xgboost.callback.TrainingCallback):
 
     def _own_data(self, model: xgboost.Booster) -> WorkerData:
         """Evaluate on one of several workers. On Dask all of them have the same rows."""
-        return WorkerData(self.queries, self._predict(model), self.training.n_evaluated == 0)
+        return WorkerData(self.queries, self._predict(model), self.training_of(model).n_evaluated == 0)
 
     def _predict(self, model: xgboost.Booster) -> Any:
-        training = self.training
+        training = self.training_of(model)
         if training.dmatrix is None:  # in the first round, because several workers must build theirs in step
             settings = _settings_of_training() if self._missing is None else {"missing": self._missing}
             training.dmatrix = xgboost.DMatrix(**self._features, **settings, enable_categorical=True)
@@ -260,12 +266,13 @@ class Monitor(MetricFunction, xgboost.callback.TrainingCallback):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Monitor:
         """Return a copy that shares the data and the log: scikit-learn's clone copies callbacks."""
-        copied = copy.copy(self)
-        copied.training = MonitoredTraining()
-        return copied
+        return copy.copy(self)
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"training": MonitoredTraining()}  # a DMatrix cannot be pickled
+        return {name: value for name, value in self.__dict__.items() if name != "_trainings"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__ |= state | {"_trainings": weakref.WeakKeyDictionary()}  # of which DMatrix cannot be pickled
 
     def __repr__(self) -> str:
         return f"Monitor({self.metrics}, {self.queries!r}, name={self.name!r})"

@@ -106,12 +106,12 @@ class EarlyStopping(xgboost.callback.EarlyStopping):
         self._watched = WatchedMetric(metric, options["data_name"], convention, "xgboost")
         super().__init__(rounds=require_count("rounds", rounds), **options)
         self._data_name = self.data
-        self._rounds_seen = 0
+        self._rounds_seen, self._training = 0, 0
 
     def before_training(self, model: Any) -> Any:
         # XGBoost's own callback would continue from the best score of the last training, and an
         # estimator keeps one callback for all fits.
-        self.data = self._data_name
+        self.data, self._training = self._data_name, id(model)
         self.stopping_history, self.best_scores, self._rounds_seen = {}, {}, 0
         if isinstance(model, xgboost.Booster):  # xgb.cv passes several, which it does not return
             self._require_rounds_that_stay(model)
@@ -135,6 +135,7 @@ class EarlyStopping(xgboost.callback.EarlyStopping):
         )
 
     def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+        self._require_one_training(model)
         self._rounds_seen += 1
         run_monitors(model, epoch, evals_log)
         found = self._find(model, evals_log)
@@ -147,14 +148,25 @@ class EarlyStopping(xgboost.callback.EarlyStopping):
         if len(evals_log[self.data][self.metric_name]) > self._rounds_seen:
             refuse_names_in_use({self.metric_name: self.metric_name}, [self.metric_name], repr(self.data), REMEDY)
         stop: bool = super().after_iteration(model, epoch, evals_log)
+        self._require_one_training(model)
         return stop
+
+    def _require_one_training(self, model: Any) -> None:
+        """Refuse a second training at the same time, in both: XGBoost's callback has the state of one."""
+        if self._training != id(model):
+            self._training = 0
+            raise LtrValueError(
+                "One early_stopping is in two trainings at the same time, such as those of several threads, and would "
+                "mix their rounds. Give each training an early_stopping of its own."
+            )
 
     def _find(self, model: Any, evals_log: Any) -> dict[str, tuple[str, bool]]:
         """Return the name of the metric in the log and its direction, for each data set that has it."""
         plan_of_function = _plan_of_custom_metric(model)
         found = {}
         for data, history in evals_log.items():
-            plans = [*plan_of_function, *(m.training.plan for m in getattr(history, "monitors", ()) if m.training.plan)]
+            of_monitors = (monitor.training_of(model).plan for monitor in getattr(history, "monitors", ()))
+            plans = [*plan_of_function, *filter(None, of_monitors)]
             one = self._watched.find(plans, history, lambda: gain_of_training(model))
             if one is not None and one[1] is not None:  # that of a name which is no metric of ours is unknown
                 found[data] = one[0], one[1]

@@ -226,6 +226,30 @@ def test_early_stopping_serves_several_trainings() -> None:
     assert boosters[0].best_iteration == boosters[1].best_iteration == boosters[0].num_boosted_rounds() - 1 < 59
 
 
+class TrainsOnce(xgb.callback.TrainingCallback):
+    """Runs another training after the first round of one."""
+
+    def __init__(self, other: Any) -> None:
+        self.other = other
+
+    def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+        if epoch == 0:
+            self.other()
+        return False
+
+
+def test_callbacks_in_two_trainings_at_once() -> None:
+    """As in two threads, whose rounds would be mixed."""
+    callback, metric, finished = early_stopping("mrr", 5), custom_metric("mrr"), []
+    other = TrainsOnce(lambda: finished.append(train(metric, [callback])[1]))
+    with pytest.raises(ltr.LtrValueError, match="One early_stopping is in two trainings at the same time"):
+        train(metric, [callback, other])
+    assert finished == [train(metric, [callback])[1]]
+    watch = monitor()
+    other = TrainsOnce(lambda: finished.append(train(callbacks=[watch], evals=[])[1]))
+    assert train(callbacks=[watch, other], evals=[])[1] == finished[-1] == train(callbacks=[watch], evals=[])[1]
+
+
 def test_of_several_evals_the_last_one_stops() -> None:
     sets, best = [(matrix(TRAIN), "train"), (matrix(VALID), "v")], []
     for evals in (sets, sets[::-1]):
