@@ -13,7 +13,7 @@ from sklearn.utils.validation import column_or_1d
 from ltr_metrics._rows.checks import AnyArray, as_array, as_ids, as_numbers, has_named_columns, refuse_repeated_names
 from ltr_metrics._rows.ids import id_texts
 from ltr_metrics._rows.per_query import refuse_bad_weights
-from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
+from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean, warn
 
 
 def as_table(X: Any) -> Any:
@@ -127,6 +127,31 @@ def without_columns(X: Any, columns: Iterable[str | int]) -> Any:
         return X
     kept = np.delete(np.arange(frame.shape[1]), positions)
     return frame[:, kept.tolist()].to_native() if isinstance(frame, nw.DataFrame) else X[:, kept]
+
+
+def warn_of_ids_among_features(features: Any, ids: AnyArray) -> None:
+    """Warn if the ids are passed as ``qid`` and are a feature as well, as in `RFE`, which removes names of columns."""
+    feature = _column_of_ids(features, ids) if (ids != ids[0]).any() else None
+    if feature is not None:
+        warn(
+            f"{'A column' if isinstance(feature, int) else f'Column {feature!r}'} of X holds the ids that are passed "
+            "as qid, and the estimator is trained on it as on a feature. Leave the column out of X. RFE and RFECV take "
+            "the names of columns away, so their X must not have it."
+        )
+
+
+def _column_of_ids(features: Any, ids: AnyArray) -> str | int | None:
+    """Return the name or the position of the first column that holds the ids, if there is one."""
+    frame = _as_frame(features)
+    columns: Iterable[tuple[str | int, AnyArray]]
+    if isinstance(frame, nw.DataFrame):
+        first, names = frame.row(0), frame.columns
+        columns = ((name, frame[name].to_numpy()) for name, value in zip(names, first, strict=True) if value == ids[0])
+    elif isinstance(features, np.ndarray):
+        columns = ((at, features[:, at]) for at in np.flatnonzero(features[0] == ids[0]).tolist())
+    else:
+        return None
+    return next((name for name, values in columns if np.array_equal(values, ids)), None)
 
 
 def has_column(X: Any, column: str | int) -> bool:

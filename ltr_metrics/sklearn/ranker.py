@@ -22,6 +22,7 @@ from ltr_metrics.sklearn.columns import (
     n_entries,
     queries_of,
     read_columns,
+    warn_of_ids_among_features,
     without_columns,
 )
 from ltr_metrics.sklearn.early_stopping import fit_with_early_stopping, refuse_own_stopping
@@ -49,6 +50,12 @@ def fitted_attribute(name: str, *, per_column: bool = False) -> property:
         if value is None or (per_column and np.ndim(value) == 0):  # CatBoost under ranking losses
             raise AttributeError(f"{type(steps.last).__name__} has no {name} after this training.")
         if per_column:
+            if not all(isinstance(column, str) for column in _hidden_columns(ranker)):
+                raise AttributeError(
+                    f"{name} of the estimator has no entry for a column that QueryRanker takes from X by its position, "
+                    "so selections such as RFE would remove others than they mean. Leave the ids out of X and pass "
+                    f"fit(..., qid=qid), or read estimator_.{name}."
+                )
             names = list(getattr(ranker, "feature_names_in_", [f"x{i}" for i in range(ranker.n_features_in_)]))
             if steps.names_seen_by_last(names) != names:
                 raise AttributeError(
@@ -58,6 +65,11 @@ def fitted_attribute(name: str, *, per_column: bool = False) -> property:
         return value
 
     return property(get, doc=f"``{name}`` of the fitted estimator, or of a pipeline's last step.")
+
+
+def _hidden_columns(ranker: QueryRanker) -> tuple[str | int, ...]:
+    """Return the columns of X that the estimator does not see."""
+    return ranker.qid, *columns_by_name(ranker.columns).values()
 
 
 class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
@@ -244,8 +256,10 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         refuse_unusable(fit_params)
         refuse_own_stopping(steps.last, fit_params, stops=self.early_stopping_rounds is not None)
         X, y = as_table(X), as_labels(y)
-        ids, features = queries_of(X, qid, self.qid, "QueryRanker.fit"), without_columns(X, self._hidden_columns())
+        ids, features = queries_of(X, qid, self.qid, "QueryRanker.fit"), without_columns(X, _hidden_columns(self))
         self._check_features(features, reset=True)
+        if qid is not None:
+            warn_of_ids_among_features(features, ids)
         rows = {"X": features, "y": y}
         if fit_params.get("sample_weight") is not None:
             fit_params["sample_weight"] = as_weights(fit_params["sample_weight"])
@@ -291,7 +305,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     def features_of(self, X: Any) -> Any:
         """Return X as ``estimator_`` takes it: without the column of queries, and checked."""
         check_is_fitted(self, "estimator_")
-        features = without_columns(as_table(X), self._hidden_columns())
+        features = without_columns(as_table(X), _hidden_columns(self))
         self._check_features(features, reset=False)
         return features
 
@@ -342,10 +356,6 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                 _validate_data(self, features, reset=reset, skip_check_array=True)
         except ValueError as error:
             raise LtrValueError(f"{error} (The column {self.qid!r} of queries is not counted.)") from None
-
-    def _hidden_columns(self) -> tuple[str | int, ...]:
-        """Return the columns of X that the estimator does not see."""
-        return self.qid, *columns_by_name(self.columns).values()
 
     def _scorer(self) -> QueryScorer:
         scorer = QueryScorer(self.metric, self.qid, columns=self.columns)

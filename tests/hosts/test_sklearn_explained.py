@@ -32,7 +32,17 @@ def ranker() -> QueryRanker:
 def test_selection_by_elimination_without_the_column_of_ids() -> None:
     selected = RFE(ranker(), n_features_to_select=3).fit(FRAME.drop(columns="qid"), y, qid=qid)
     assert selected.n_features_in_ == X.shape[1]
-    assert RFE(ranker(), n_features_to_select=3).fit(FRAME, y, qid=qid).n_features_in_ == X.shape[1] + 1  # the ids
+    is_feature = "of X holds the ids that are passed as qid, and the estimator is trained on it as on a feature"
+    with pytest.warns(ltr.LtrWarning, match=f"A column {is_feature}"):
+        RFE(ranker(), n_features_to_select=3).fit(FRAME, y, qid=qid)
+    for ids in (qid, qid.astype(float)):
+        with pytest.warns(ltr.LtrWarning, match=f"Column 'ids' {is_feature}"):
+            ranker().fit(FRAME.rename(columns={"qid": "ids"}), y, qid=ids)
+    by_position = QueryRanker(lgb.LGBMRanker(**SETTINGS), qid=0)
+    with pytest.raises(ValueError, match="should have `coef_` or `feature_importances_`"):  # which would not fit X
+        RFE(by_position, n_features_to_select=3).fit(np.column_stack([qid, X]), y)
+    with pytest.raises(AttributeError, match="takes from X by its position, so selections such as RFE would remove"):
+        by_position.fit(np.column_stack([qid, X]), y).feature_importances_  # noqa: B018
     with sklearn.config_context(enable_metadata_routing=True):
         assert RFECV(ranker(), cv=GroupKFold(3), step=10).fit(X, y, qid=qid, groups=qid).n_features_in_ == X.shape[1]
 
