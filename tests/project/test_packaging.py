@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+import yaml
 from systems import needs_posix
 
 import ltr_metrics
@@ -186,3 +187,26 @@ def test_a_checkout_never_runs_the_core_of_another_source(fault: str, tmp_path: 
     if fault == "the library is cut off":
         n = library.stat().st_size
         assert f"{library} is cut off: it has {n:,} of {n + 1:,} bytes." in run.stderr
+
+
+# -- where the workflows run -------------------------------------------------------------------------------------------
+
+# https://docs.github.com/actions/reference/runners/github-hosted-runners and the notices of actions/runner-images, read
+# on 2026-11-28. macos-14 went on 2026-11-02; a workflow that names a runner which is gone waits and never publishes.
+RUNNERS = {
+    *("ubuntu-latest", "ubuntu-24.04", "ubuntu-24.04-arm"),
+    *("macos-latest", "macos-15", "macos-15-intel", "macos-26"),
+    *("windows-latest", "windows-2025"),
+}
+
+
+def test_workflows_run_on_machines_that_exist() -> None:
+    used: set[str] = set()
+    for path in sorted((ROOT / ".github" / "workflows").glob("*.yml")):
+        for job in yaml.safe_load(path.read_text(encoding="utf-8"))["jobs"].values():
+            matrix = job.get("strategy", {}).get("matrix", {})
+            rows = [*matrix.get("include", []), *({"system": one} for one in matrix.get("system", []))]
+            name = job["runs-on"]
+            used |= {row["system"] for row in rows} if name == "${{ matrix.system }}" else {name}
+    assert used
+    assert used <= RUNNERS
