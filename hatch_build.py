@@ -61,10 +61,18 @@ class CompiledCore(BuildHookInterface[Any]):
         target, is_editable = _target(), version == "editable"
         self.folder = tempfile.TemporaryDirectory()
         libraries = compile_all(RANKS if is_editable else Path(self.folder.name), target)
+        if "windows" in target:
+            self._add_licenses()
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-{TARGETS[target] if target else _tag_of_this_machine()}"
         if not is_editable:
             build_data["force_include"] |= {str(path): f"ltr_metrics/_ranks/{path.name}" for path in libraries}
+
+    def _add_licenses(self) -> None:
+        """Declare what a library for Windows contains, too: start-up code of MinGW-w64, functions of zig and musl."""
+        core = self.metadata.core
+        core.config |= {"license": "MIT AND ZPL-2.1", "license-files": ["LICENSE*"]}
+        core._license = core._license_expression = core._license_files = None  # noqa: SLF001 -- read before, without these
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         self.folder.cleanup()

@@ -32,9 +32,10 @@ COMPILED = {
     ".dylib",
     ".dll",
 }  # the source stays in the sdist, and each wheel has its own libraries
-LICENSES = {"LICENSE", "LICENSE.mingw-w64", "LICENSE.zig"}
-METADATA = {"METADATA", "RECORD", "WHEEL", "entry_points.txt"} | {f"licenses/{name}" for name in LICENSES}
-IN_SDIST = {"PKG-INFO", "README.md", "pyproject.toml", "tests/conftest.py", "docs/design.md"} | LICENSES
+LICENSES = {"MIT": {"LICENSE"}, "MIT AND ZPL-2.1": {"LICENSE", "LICENSE.mingw-w64", "LICENSE.zig"}}
+METADATA = {"METADATA", "RECORD", "WHEEL", "entry_points.txt"}
+IN_SDIST = {"PKG-INFO", "README.md", "pyproject.toml", "tests/conftest.py", "docs/design.md"}
+IN_SDIST |= LICENSES["MIT AND ZPL-2.1"]
 IN_SDIST |= {"hatch_build.py", "ltr_metrics/_ranks/core.cpp", "ltr_metrics/_ranks/sums.hpp"}
 
 FUNCTIONS = {
@@ -80,11 +81,14 @@ def faults_of_wheel(path: Path, version: str) -> list[str]:
     suffix, _, machine = kind_of(tag)
     levels = ("core.v1", "core.v3", "core.v4") if machine in ("X86_64", "AMD64") else ("core.v1",)
     libraries = {f"ltr_metrics/_ranks/{level}{suffix}" for level in levels}
-    expected = package_files() | {f"{name}-{version}.dist-info/{part}" for part in METADATA} | libraries
+    license_expression = "MIT AND ZPL-2.1" if tag.endswith("win_amd64") else "MIT"
+    parts = METADATA | {f"licenses/{one}" for one in LICENSES[license_expression]}
+    expected = package_files() | {f"{name}-{version}.dist-info/{part}" for part in parts} | libraries
     with zipfile.ZipFile(path) as archive:
         names = set(archive.namelist())
         metadata = archive.read(f"{name}-{version}.dist-info/METADATA").decode("utf-8")
         contents = {library: archive.read(library) for library in sorted(libraries & names)}
+    declared = re.findall(r"^License-Expression: (.+)$", metadata, re.MULTILINE)
     licenses = set(re.findall(r"^License-File: (.+)$", metadata, re.MULTILINE))
     relative = re.findall(r"(?:\]\(|(?:src|srcset|href)=\")(?!https?:|#)([^)\"]+)", metadata)
     pictures = re.findall(r"(?:!\[[^]]*\]\(|(?:src|srcset)=\")(https://github\.com/[^)\"]*/blob/[^)\"]*)", metadata)
@@ -95,7 +99,8 @@ def faults_of_wheel(path: Path, version: str) -> list[str]:
         *(f"it has {name}, which is no code" for name in sorted(package_files()) if is_other(name)),
         *(f"its description links {link}, which leads nowhere on a package index" for link in relative),
         *(f"its description shows {link}, which is a page and not a picture" for link in pictures),
-        *(f"its metadata lacks the licence {name}" for name in sorted(LICENSES - licenses)),
+        *([] if declared == [license_expression] else [f"its licence is {declared}, not {license_expression}"]),
+        *(f"its metadata lacks the licence {name}" for name in sorted(LICENSES[license_expression] - licenses)),
         *(f"its {library} {fault}" for library in contents for fault in faults_of_library(contents[library], tag)),
     ]
 
