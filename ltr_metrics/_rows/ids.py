@@ -20,7 +20,7 @@ import numpy as np
 from ltr_metrics._rows.checks import AnyArray, BoolArray, IntArray
 from ltr_metrics.errors import LtrValueError
 
-_WHOLE = re.compile("0|-?[1-9][0-9]*")
+_WHOLE = re.compile("0|-?[1-9][0-9]{0,599}")  # Python may refuse to read more than 640 digits as a number
 _ZEROS = re.compile(r"^0+(?=\d)|(?<=\d)\.0+$")
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d)[t ](\d\d:\d\d(?::\d\d(?:\.\d*[1-9])?)?)\.?0*")
 # What programs write for a missing value. They are text like any other: NA is a country.
@@ -140,7 +140,7 @@ def refuse_ids_of_one_text(ids: AnyArray, owner: str) -> None:
 
 
 def order_of_text(text: str) -> IdOrder:
-    """Return a sort key: whole numbers by value, then all other ids by their text."""
+    """Return a sort key: whole numbers of up to 600 digits by value, then all other ids by their text."""
     return (0, int(text), "") if _WHOLE.fullmatch(text) else (1, 0, text)
 
 

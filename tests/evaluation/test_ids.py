@@ -70,6 +70,7 @@ def test_whole_numbers_come_first_and_other_ids_as_text() -> None:
     ids = np.array(["q2", "10", "9", "007", "-3", "q10", "7.5", ""])
     assert ids[order_of_ids(ids)].tolist() == ["-3", "9", "10", "", "007", "7.5", "q10", "q2"]
     assert order_of_text("9") < order_of_text("10") < order_of_text("007")
+    assert order_of_text("9" * 600) < order_of_text("1" + "0" * 5000) < order_of_text("2a")  # too long for int()
 
 
 # -- within one data set ---------------------------------------------------------------------------
