@@ -88,19 +88,21 @@ class Output:
         return replace(self, form=form, path=path)
 
     def write(self, text: str) -> None:
-        """Write the result; control characters are escaped in text, but not in data."""
-        if self.form not in DATA_FORMATS:
-            text = printable(text)
-        elif self.is_spreadsheet_safe:
+        """Write the result; control characters are escaped in text and on a terminal, but not in data that are kept."""
+        is_data = self.form in DATA_FORMATS
+        if self.is_spreadsheet_safe:
             text = spreadsheet_safe(text)
+        if not is_data or (self.path is None and is_terminal(sys.stdout)):
+            text = printable(text)
         if self.path is not None:
             write_file(self.path, text)
             return
         if self.form == "text":
             text = coloured(text, sys.stdout)
         try:
-            # Without color, click removes escape sequences from data that are piped.
-            click.echo(text, nl=False, color=True)
+            # Data are UTF-8, as in a file, whatever the encoding of the stream. Without color, click removes escape
+            # sequences from data that are piped.
+            click.echo(text.encode() if is_data else text, nl=False, color=True)
         except BrokenPipeError:
             pass  # the reader, such as head, needs no more, which is not a failed gate
         except OSError as error:

@@ -8,15 +8,17 @@ import re
 
 from ltr_metrics._rows.json_values import DataFrame
 
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")  # a spreadsheet may read a cell that begins with one as a formula
+# A spreadsheet may read a cell as a formula that begins with one of these signs or a line break, also where it splits
+# lines at semicolons, as in countries with decimal commas, or at tabs. Full-width signs count as their narrow forms.
+FORMULA = re.compile(r"(^|[;\t\r\n])(?=[=+\-@\t\r\n＝＋－＠])")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 def in_csv(table: DataFrame, *, header: bool = True) -> str:
     """Return a table as CSV, in which text with a carriage return is quoted like text with a line feed."""
-    text = str(table.to_csv(index=False, header=header))
+    text = str(table.to_csv(index=False, header=header, lineterminator="\n"))
     if "\r" in text:  # Python's csv module does not quote it before 3.13
-        text = str(table.to_csv(index=False, header=header, quoting=csv.QUOTE_NONNUMERIC))
+        text = str(table.to_csv(index=False, header=header, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC))
     return text
 
 
@@ -24,7 +26,8 @@ def spreadsheet_safe(text: str) -> str:
     r"""Return CSV in which spreadsheets find no formulas.
 
     A cell that begins with ``=``, ``+``, ``-``, ``@``, a tab or a line break is quoted and begins
-    with an apostrophe. Numbers are unchanged, including negative ones.
+    with an apostrophe, and so does what follows a semicolon, a tab or a line break within a cell,
+    where some spreadsheets begin another one. Numbers are unchanged, including negative ones.
 
     Parameters
     ----------
@@ -51,8 +54,8 @@ def spreadsheet_safe(text: str) -> str:
 
 
 def _cell(text: str) -> str:
-    if text.startswith(FORMULA) and not _NUMBER.fullmatch(text):
-        text = f"'{text}"
-    elif not re.search('[,"\r\n]', text):
+    safe = text if _NUMBER.fullmatch(text) else FORMULA.sub(r"\1'", text)
+    if safe == text and not re.search('[,"\r\n]', text):
         return text
+    text = safe
     return '"' + text.replace('"', '""') + '"'

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import re
 import warnings
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from command import Done, in_process
+from command import Done, as_process, in_process
 
 import ltr_metrics as ltr
 from ltr_metrics.errors import naming, one_line, printable, warn
@@ -100,14 +101,33 @@ def test_csv_and_json_hold_names_as_they_are(run: Run, table: Path) -> None:
     assert [row["model"] for row in json.loads(text)["means"]] == [EVIL]
 
 
-@pytest.mark.parametrize(
-    ("quote", "texts"),
-    [
-        ("'", ["=1+1", "+1+1", "-1+1", "@A1", "\t=1", "\r=1", "\n=1", "-2+cmd|' /C'!A0", "-inf", "-"]),
-        ("", ["a=1", "-0.5", "+3", "-.5e-07", "1e5", "", "text", "a,b", "'=1", "5-3"]),
-    ],
-)
-def test_formulas_are_quoted_for_spreadsheets_and_nothing_else(quote: str, texts: list[str]) -> None:
-    made = in_csv(pd.DataFrame({"x": texts, "n": -0.5}), header=False)
+def test_csv_on_a_terminal_is_as_harmless_as_text(run: Run, table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    arguments = ["evaluate", table, "--scores", f"{EVIL}=s", "--metrics", "map", "--format", "csv"]
+    assert CONTROL.search(run(*arguments).out)
+    monkeypatch.setattr("ltr_metrics.cli.output.is_terminal", bool)
+    assert not CONTROL.search(run(*arguments).out)
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize(("form", "segment"), [("csv", "日1"), ("json", "\\u65e51"), ("text", "\\u65e51")])
+def test_a_name_that_the_encoding_of_a_stream_lacks(tmp_path: Path, form: str, segment: str) -> None:
+    (tmp_path / "a.csv").write_text("qid,label,s,by\n1,1,2,日1\n1,0,1,日1\n", encoding="utf-8")
+    command = f"evaluate a.csv --scores s --metrics map --segment by --format {form}".split()
+    environment = os.environ | {"PYTHONIOENCODING": "cp1252", "PYTHONUTF8": "0"}
+    done = as_process(*command, cwd=tmp_path, env=environment, encoding="utf-8")
+    assert (done.returncode, done.stderr, segment in done.stdout) == (0, "", True)
+
+
+FORMULAS = {
+    **{text: f"'{text}" for text in ("=1+1", "+1+1", "-1+1", "@A1", "-2+cmd|' /C'!A0", "-inf", "-", "＝1+1", "＋1")},
+    **{f"{mark}=1": f"'{mark}'=1" for mark in "\t\r\n"},  # a cell of its own where lines are split at such a mark
+    **{f"a{mark}@A1": f"a{mark}'@A1" for mark in ";\t\r\n"},
+}
+HARMLESS = ["a=1", "-0.5", "+3", "-.5e-07", "1e5", "", "text", "a,b", "'=1", "5-3", "a;b", "a; =1"]
+
+
+def test_formulas_are_quoted_for_spreadsheets_and_nothing_else() -> None:
+    safe = FORMULAS | {text: text for text in HARMLESS}
+    made = in_csv(pd.DataFrame({"x": list(safe), "n": -0.5}), header=False)
     read = csv.reader(io.StringIO(spreadsheet_safe(made), newline=""))
-    assert list(read) == [[quote + text, "-0.5"] for text in texts]
+    assert list(read) == [[text, "-0.5"] for text in safe.values()]
