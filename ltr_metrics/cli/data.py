@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import runpy
 import sys
 import traceback
@@ -337,7 +336,7 @@ def _hint_of_file(error: LtrKeyError, items: Iterable[str]) -> str:
     item = next((item for item in items if repr(item) in str(error)), "")
     for path in (Path(item), Path(item.rpartition(":")[0])):
         if path.is_file():
-            return f" To read the file of this name, write .{os.sep}{item}."
+            return f" To read the file of this name, write ./{item}."
     return f" There is no file {item} either." if "." in item else ""
 
 

@@ -8,7 +8,6 @@ The name of a field is that of the argument of the library, wherever the option 
 from __future__ import annotations
 
 import inspect
-import os
 import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
@@ -53,7 +52,7 @@ class DataFile(click.Path):
         try:
             return super().convert(value, param, ctx)
         except click.BadParameter as error:
-            is_name = "." not in str(value) and os.sep not in str(value)
+            is_name = "." not in str(value) and Path(value).name == str(value)
             hint = " An option takes one value: write --scores A --scores B, and --metrics A,B." if is_name else ""
             folder = f" Name its files, such as {Path(value) / '*.parquet'}." if Path(value).is_dir() else ""
             self.fail(f"{error.message}{folder or hint}", param, ctx)
@@ -200,8 +199,9 @@ def score_file(item: str) -> tuple[Path, str | None] | None:
     The name of a file has an ending or a folder, such as ./scores.
     """
     file, _, column = item.rpartition(":")
-    for path, name in ((Path(item), None), (Path(file), column)):
-        if path.is_file() and (path.suffix or os.sep in item):
+    for text, name in ((item, None), (file, column)):
+        path = Path(text)
+        if path.is_file() and (path.suffix or path.name != text):  # on Windows, / separates folders, too
             return path, name
     return None
 

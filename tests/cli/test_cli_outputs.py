@@ -89,7 +89,7 @@ def test_an_input_is_not_replaced_under_any_of_its_names(
     is_placed = any("{}" in one for one in arguments)
     done = in_process(capsys, *([one.format(target) for one in arguments] if is_placed else [*arguments, target]))
     assert (done.status, done.out) == (2, "")
-    assert f"{target} is the input {source}, which is not replaced. Name another file." in done.err
+    assert f"{Path(target)} is the input {source}, which is not replaced. Name another file." in done.err
     assert contents(folder) == before
 
 
