@@ -118,8 +118,13 @@ def test_where_nothing_differs_and_where_it_makes_no_difference() -> None:
     y, s, group = [1, 0], [2, 1], [2]
     same = ltr.explain_difference(y, s, group=group, metric="ndcg@3", a="lightgbm", b="lightgbm")
     assert (same.difference, same.parts) == (0, {})
+    assert same.sentence.endswith("the two agree in every field that it depends on.")
     unmoved = ltr.explain_difference(y, s, group=group, metric="ndcg@3", a="lightgbm", b="sklearn")
     assert set(unmoved.parts.values()) == {0.0}
+    assert unmoved.sentence.endswith("the two differ in gain, ties, no_relevant, but not on these data.")
+    graded = ltr.explain_difference([2, 1, 0, 1], [1, 2, 3, 4], group=[4], metric="ndcg@3", a="lightgbm", b="sklearn")
+    assert [part == 0 for part in graded.parts.values()] == [False, True, True]
+    assert "; the whole difference of +0.1160 comes from gain: exp in lightgbm, linear in sklearn." in graded.sentence
 
 
 @pytest.mark.parametrize(
