@@ -82,6 +82,12 @@ def test_means_differences_and_counts_are_those_of_the_evaluations(case: Case) -
     assert list(case.compare(baseline="random").evaluations) == ["random", "base", "new"]
 
 
+def test_intervals_have_the_level_of_the_comparison(case: Case) -> None:
+    for metric in ("ndcg@10", "map"):
+        ends = [case.compare(confidence=level)[metric, "new"] for level in (0.99, 0.95, 0.8)]
+        assert ends[0].ci_low < ends[1].ci_low < ends[2].ci_low < ends[2].ci_high < ends[1].ci_high < ends[0].ci_high
+
+
 def test_the_t_test_is_scipys(case: Case) -> None:
     d = difference(case, "ndcg@10", "new")
     d = d[~np.isnan(d)]

@@ -194,6 +194,9 @@ class TestFoldsThatCutQueries:
         fractional = y * 0.3 + 0.1
         fitted = QueryRanker(Ridge()).fit(X, fractional.astype(np.float32), qid=qid)
         make_scorer("ndcg@5")(fitted, X[::-1], fractional[::-1], qid=qid[::-1])
+        fractional[0] += 0.01  # as many documents, but others
+        with pytest.raises(ltr.LtrValueError, match=self.MESSAGE):
+            make_scorer("ndcg@5")(fitted, X, fractional, qid=qid)
 
 
 @pytest.mark.parametrize("by", ["HalvingGridSearchCV", "OptunaSearchCV"])
