@@ -148,7 +148,7 @@ def test_grades_above_31_and_fractional_grades() -> None:
     ("name", "labels", "message"),
     [
         ("err(max_grade=query)", [1, 0.5], r"must have whole grades: got 0.5, first at row 1.*use err\(p=label\)"),
-        ("rbp(graded=max)", [5, 9], r"must have no label above max_grade=4: got 9, first at row 1.*max_grade=9"),
+        ("rbp(graded=max)", [4, 4.5], r"must have no label above max_grade=4: got 4.5, first at row 1.*max_grade=4.5"),
         ("err(max_grade=query)", [1, 1001], r"must have no label above max_grade=1000: got 1001, first at row 1"),
         ("rbp(graded=label)", [1, 1e308], "sum over a query is finite in float64.*grade 1e.308"),
     ],
