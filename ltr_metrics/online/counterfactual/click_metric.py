@@ -158,7 +158,7 @@ class ClickMetric(RankMetric):
             raise LtrValueError(f"{self} needs clicks of 0 and 1. Got {queries.grades.max():g}.")
         baseline, propensity = _numbers(queries, str(self.baseline)), self._propensities(queries)
         estimate = baseline + self._weights(queries) * (clicked - propensity * baseline)
-        return np.asarray(by_grade[-1] * gain * estimate * clicked.any())
+        return np.asarray(by_grade[-1] * gain * estimate)
 
     def _propensities(self, queries: LabelledQueries) -> FloatArray:
         return _numbers(queries, self.propensity, np.inf if self.relative else 1.0, RATIOS)
