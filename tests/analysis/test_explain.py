@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 import math
 from pathlib import Path
@@ -63,20 +64,23 @@ def test_parts_are_the_average_over_all_orders_of_switching(metric: str, a: str,
         "no_relevant": result.fields.get("no_relevant", [ltr.CONVENTIONS[a].no_relevant])[0],
         "weighs_undefined_as_one": result.fields.get("weighs_undefined_as_one", [False])[0],
     }
+
+    @functools.cache
+    def switched(names: frozenset[str]) -> float:
+        return by_hand(in_a, start | {name: result.fields[name][1] for name in names}, data)
+
     orders = list(itertools.permutations(result.fields))
     shares = dict.fromkeys(result.fields, 0.0)
     for order in orders:
-        choices, before = dict(start), result.value_a
-        for name in order:
-            choices[name] = result.fields[name][1]
-            after = by_hand(in_a, choices, data)
+        for i, name in enumerate(order):
+            after, before = switched(frozenset(order[: i + 1])), switched(frozenset(order[:i]))
             shares[name] += (after - before) / len(orders)
-            before = after
-        assert before == pytest.approx(result.value_b, abs=1e-14)
+    assert [switched(frozenset()), switched(frozenset(result.fields))] == pytest.approx(
+        [result.value_a, result.value_b], abs=1e-14
+    )
     assert shares == pytest.approx(result.parts, abs=1e-12)
     for name, toggle in result.toggles.items():
-        alone = by_hand(in_a, start | {name: result.fields[name][1]}, data)
-        assert toggle == pytest.approx(alone - result.value_a, abs=1e-14)
+        assert toggle == pytest.approx(switched(frozenset([name])) - result.value_a, abs=1e-14)
 
 
 FOUR = [

@@ -195,10 +195,9 @@ def test_an_interrupted_command_writes_nothing(folder: Path, tmp_path: Path) -> 
 
 
 @needs_posix("signals")
-@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
-@pytest.mark.parametrize(
-    "place", ["Path.write_bytes", "shutil.copyfileobj"]
-)  # of the result, and of a decompressed copy
+@pytest.mark.parametrize(  # while it writes the result, and a decompressed copy
+    ("name", "place"), [("SIGTERM", "Path.write_bytes"), ("SIGHUP", "shutil.copyfileobj")]
+)
 def test_a_signal_leaves_no_temporary_file(folder: Path, tmp_path: Path, name: str, place: str) -> None:
     (folder / "data.parquet.gz").write_bytes(gzip.compress((folder / "data.parquet").read_bytes()))
     before, out = contents(folder), tmp_path / "out"

@@ -30,16 +30,23 @@ def mq2008(files: list[Path]) -> LetorData:
 
 
 def test_a_row_of_the_first_table_is_what_its_command_prints(
-    files: list[Path], capsys: pytest.CaptureFixture[str]
+    files: list[Path], mq2008: LetorData, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rows = ROW.findall((ROOT / "README.md").read_text(encoding="utf-8"))
     printed = {name: tuple(map(float, numbers)) for *numbers, names in rows for name in re.findall(r"\w+", names)}
     assert len(printed) == 6
-    command = ["evaluate", *files, "--scores", "bm25=25", "--metrics", "ndcg@10", "--format", "json", "--skill"]
+    options = {"qid": mq2008.qid, "docid": mq2008.docid, "metrics": "ndcg@10", "skill": True}
     for name, (mean, chance, skill) in printed.items():
-        (ours,) = json.loads(in_process(capsys, *command, "--convention", name).out)["means"]
-        assert (ours["mean"], ours["chance"]) == pytest.approx((mean, chance), abs=5e-5)
-        assert ours["skill"] == pytest.approx(skill, abs=5e-3)
+        ours = ltr.evaluate(mq2008.y, mq2008["25"], convention=name, **options)
+        assert (ours["ndcg@10"], ours.chance["ndcg@10"]) == pytest.approx((mean, chance), abs=5e-5)
+        assert ours.skill["ndcg@10"] == pytest.approx(skill, abs=5e-3)
+    command = ["evaluate", *files, "--scores", "bm25=25", "--metrics", "ndcg@10", "--format", "json", "--skill"]
+    (row,) = json.loads(in_process(capsys, *command, "--convention", name).out)["means"]
+    assert (row["mean"], row["chance"], row["skill"]) == (
+        ours["ndcg@10"],
+        ours.chance["ndcg@10"],
+        ours.skill["ndcg@10"],
+    )
 
 
 def test_queries_without_a_relevant_document(mq2008: LetorData) -> None:

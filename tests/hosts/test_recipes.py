@@ -18,7 +18,10 @@ GUIDE = (Path(__file__).parents[2] / "docs" / "guide" / "grid_search.md").read_t
 RECIPES = re.findall(r"```text\n(import .*?)```", GUIDE, re.DOTALL)
 
 
-@pytest.mark.parametrize("package", ["autogluon.tabular", "flaml", "optuna", "optuna_integration.lightgbm"])
+SLOW = ("autogluon.tabular", "flaml", "optuna_integration.lightgbm")
+
+
+@pytest.mark.parametrize("package", ["optuna", *(pytest.param(one, marks=pytest.mark.slow) for one in SLOW)])
 def test_the_recipe(package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip(package, reason=f"{package} is not installed")
     (recipe,) = (text for text in RECIPES if re.search(rf"^(from|import) {package}\b", text, re.MULTILINE))
