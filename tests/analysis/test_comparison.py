@@ -108,6 +108,10 @@ def test_p_values_are_corrected_within_each_metric(case: Case) -> None:
 def test_the_same_random_state_gives_the_same_and_another_another(case: Case) -> None:
     assert case.compare().to_dict() == case.compare().to_dict()
     assert case.compare(random_state=1).to_dict() != case.compare().to_dict()
+    for kind in (np.random.default_rng, np.random.RandomState):
+        generator = kind(0)
+        seeds = [case.compare(random_state=one).settings.seed for one in (generator, generator, kind(0))]
+        assert seeds[0] == seeds[2] != seeds[1]
     unseeded = case.compare(random_state=None)
     assert case.compare(random_state=unseeded.settings.seed).rows == unseeded.rows
 
@@ -405,6 +409,9 @@ def test_common_queries_have_the_same_judgments(case: Case) -> None:
     assert common.rows == ltr.compare({name: one.subset(kept) for name, one in models.items()}).rows
     assert (common.n_left_out, common.n_other_judgments) == ({"live": 3, "new": 4, "third": 4}, 3)
     assert common.to_dict()["n_other_judgments"] == 3
+    values = ltr.Evaluation.from_per_query({"qid": live.qid, "map": live.per_query["map"]}, convention="default")
+    models = {"values": values, "live": live, "third": third}
+    assert ltr.compare(models, metrics="map", queries="common").n_other_judgments == 1
     with pytest.raises(ltr.LtrValueError, match='the judged documents or their grades differ.*queries="common"'):
         ltr.compare({"live": live, "new": new})
     with pytest.raises(ltr.LtrValueError, match="differ in every query that they have in common, 1 in"):

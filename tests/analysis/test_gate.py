@@ -298,6 +298,16 @@ def test_a_rule_that_is_written_twice_counts_once(five: ltr.Comparison) -> None:
     assert len(gate(five, ["a: ndcg@10 > -0.02", "ndcg@10 > -0.02"]).checks) == 5
 
 
+def test_rules_of_other_quantities_are_no_stricter_than_bonferronis_correction_for_the_candidates() -> None:
+    rng, names = np.random.default_rng(0), [f"v{i}" for i in range(5)]
+    values = {model: {name: rng.normal(size=80) for name in names} for model in ("base", "a", "b")}
+    models = {model: ltr.Evaluation.from_per_query({"qid": np.arange(80), **of}) for model, of in values.items()}
+    rules = ["a: v0 > 0", *(f"b: {name} > 0" for name in names[1:])]  # which are independent
+    bounds = {check.model: check.bound for check in gate(ltr.compare(models, n_resamples=100), rules).checks[:2]}
+    for_two = ltr.compare(models, n_resamples=100, confidence=0.975)
+    assert bounds == pytest.approx({"a": for_two["v0", "a"].ci_low, "b": for_two["v1", "b"].ci_low})
+
+
 def test_more_candidates_need_more_queries() -> None:
     six = compared({name: np.linspace(0.1, 0.2, 6) for name in "ab"})
     assert gate(six, "ndcg@10 > 0", family="one").passed

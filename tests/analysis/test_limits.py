@@ -161,6 +161,7 @@ def test_bounds_of_weighted_units_have_the_moments_of_random_weights(n_lost: int
         ([1.0, 0.0] * 20, UNIT, "bounds"),  # each is an end of the range
         ([0.25, 0.75] * 20, A_SHARE, "bounds"),  # a hit by ties or in clusters: known by the declaration
         ([0.5] * 30 + [0.6, 0.7, 0.8, 0.9, 0.95], UNIT, "wider"),
+        ([1.0] * 13 + [0.7, 0.5, 0.9], UNIT, "wider"),  # whose upper end is that of the formula
         ([0.5] * 30 + [0.6, 0.7, 0.8, 0.9, 0.95, 0.4], UNIT, "formula"),
         ([0.5] * 30 + [0.6, 0.7, 0.8, 0.9, 0.95], ANYTHING, "formula"),
         ([0.5] * 30, UNIT, "bounds"),
