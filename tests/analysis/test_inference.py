@@ -22,6 +22,7 @@ from ltr_metrics.analysis.inference import (
     effect_sizes,
     intervals,
     minimum_detectable_effects,
+    noncentrality,
     p_values,
     resampling,
 )
@@ -260,3 +261,9 @@ def test_the_detectable_difference_has_that_power(n: int, confidence: float, pow
     sample = Sample.of(d)
     size = only((minimum_detectable_effects(sample, confidence, power), sample.n_units))[0] / d[:, 0].std(ddof=1)
     assert TTestPower().power(size, n, 1 - confidence) == pytest.approx(power, abs=1e-7)
+
+
+def test_two_units_at_an_extreme_confidence_have_a_detectable_difference() -> None:
+    # The limit is so far away that only the sample's standard deviation counts, the size of a normal number.
+    at_limit = noncentrality(1, 1 - 1e-5, 0.8) / stats.t.isf(0.5e-5, 1)
+    assert at_limit == pytest.approx(stats.norm.isf(0.1), rel=1e-8)
