@@ -159,5 +159,7 @@ def as_html(report: Report) -> str:
         script_hash=b64encode(sha256(script.encode()).digest()).decode(),
         query_table=markup(re.sub("[<>&]", lambda match: f"\\u{ord(match[0]):04x}", data)),
         n_rows=queries["n_rows"],
+        n_queries=queries["n_queries"],
+        against_metric=None if report.comparison is None else queries["metrics"][0],
     )
     return str(html)

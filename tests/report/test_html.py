@@ -493,6 +493,24 @@ def test_the_columns_are_the_values_of_the_queries(report: Report) -> None:
             assert np.isnan(values).any()
 
 
+def test_of_more_queries_than_a_page_can_hold_it_has_those_that_change_most(
+    report: Report, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = query_table(report)
+    assert report.comparison is not None
+    monkeypatch.setattr("ltr_metrics.report.query_table.MOST_CELLS", 200)  # 7 rows of 5 columns a metric, and 3
+    part = query_table(report)
+    changes = np.abs([report.comparison.differences(METRICS[0], model) for model in MODELS[1:]])
+    most = np.sort(np.argsort(-np.nan_to_num(changes).max(axis=0), kind="stable")[: part["n_rows"]])
+    assert (part["n_rows"], part["n_queries"]) == (200 // (5 * len(METRICS) + 3), 120)
+    for column, of_whole in zip(part["columns"], whole["columns"], strict=True):
+        assert column == of_whole | {"values": [of_whole["values"][row] for row in most]}
+    text = Page(as_html(report)).text
+    assert f"The table has {part['n_rows']} of 120 queries, those that change most in {METRICS[0]}." in text
+    alone = replace(report, comparison=None)
+    assert query_table(alone)["columns"][0]["values"] == whole["columns"][0]["values"][: 200 // (3 * len(METRICS) + 3)]
+
+
 def test_models_with_queries_of_their_own_stand_in_one_table() -> None:
     queries = {
         "a": ltr.Queries([1, 0, 1], qid=["x", "x", "y"], by={"kind": ["k", "k", "l"]}),

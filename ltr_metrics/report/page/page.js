@@ -158,7 +158,7 @@ document.querySelectorAll(".choose").forEach((choice) => {
     const count = (number) => number.toLocaleString("en-US");
     const from = state.chosen.length ? state.page * size + 1 : 0;
     const to = Math.min((state.page + 1) * size, state.chosen.length);
-    const filtered = state.chosen.length < data.n_rows ? `${count(state.chosen.length)} of ${count(data.n_rows)}` : `all ${count(data.n_rows)}`;
+    const filtered = state.chosen.length < data.n_rows ? `${count(state.chosen.length)} of ${count(data.n_rows)}` : `${data.n_rows < data.n_queries ? "these" : "all"} ${count(data.n_rows)}`;
     id("shown").textContent = !state.chosen.length ? `None of ${count(data.n_rows)} queries matches.` : `Rows ${count(from)} to ${count(to)} of ${filtered} queries.`;
     id("page").textContent = `Page ${count(state.page + 1)} of ${count(pages)}`;
     for (const name of ["first", "previous"]) id(name).disabled = state.page === 0;
