@@ -38,9 +38,11 @@ from ltr_metrics._rows.per_query import (
 from ltr_metrics._rows.positions import Positions
 from ltr_metrics._rows.signatures import explaining_calls
 from ltr_metrics._rows.swapped import (
+    GLANCE,
     SWAPPED,
     look_like_positions,
     look_like_scores,
+    may_be_positions,
     warn_if_grades,
     warn_if_ids_are_labels,
     warn_if_low_is_good,
@@ -243,7 +245,7 @@ class LabelledQueries(GroupedRows):
         once if scores look like positions.
         """
         is_plain = type(y_score) is np.ndarray and y_score.dtype == np.float64 and y_score.shape == (self.n_rows,)
-        if is_plain and not self.may_be_swapped and not y_score[0].is_integer():
+        if is_plain and not self.may_be_swapped and not self._may_be_positions(y_score):
             return y_score  # as in each round of a loop
         if isinstance(y_score, Positions):
             raise LtrTypeError(
@@ -256,10 +258,22 @@ class LabelledQueries(GroupedRows):
             self.may_be_swapped = False
             if look_like_scores(self.grades, self.n_rows):
                 warn_if_grades(self.grades, scores, self.query_of_rows())
-        if self.warns_of_positions and look_like_positions(scores, self.query_of_rows(), self.sizes):
-            grades = self.grades[self.grade_index - 1]
-            self.warns_of_positions = not warn_if_low_is_good(scores, grades, self.query_of_rows(), self.sizes)
+        if self._may_be_positions(scores):
+            query = self.query_of_rows()
+            if look_like_positions(scores, query, self.sizes):
+                grades = np.append(0.0, self.grades)[self.grade_index]
+                self.warns_of_positions = not warn_if_low_is_good(scores, grades, query, self.sizes)
         return scores
+
+    def _may_be_positions(self, scores: AnyArray) -> bool:
+        """Whether no warning of positions was given, and a glance at the first query shows nothing else."""
+        return self.warns_of_positions and may_be_positions(scores[self._first_rows].tolist(), int(self.sizes[0]))
+
+    @cached_property
+    def _first_rows(self) -> slice | IntArray:
+        """The first rows of the first query."""
+        n = min(int(self.sizes[0]), GLANCE)
+        return slice(n) if self.order is None else self.order[:n]
 
     def warn_of_ids(self) -> None:
         """Warn once of ids that name no queries, and of words for a missing value that several queries share."""

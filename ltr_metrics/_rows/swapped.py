@@ -10,6 +10,7 @@ from ltr_metrics.errors import warn
 MIN_FRACTIONAL_LABELS = 8  # fewer distinct fractional labels may still be grades
 HIGHEST_USUAL_GRADE = 30  # of a grade scale; LightGBM's default gains end here, too
 MIN_ROWS = 20  # fewer may look like anything
+GLANCE = 16  # scores of the first query, which are different by chance only if there are many levels
 FAR_BELOW_CHANCE = 3  # standard deviations of a random order
 SWAPPED = "Did you swap y_true and y_score? Labels come first."
 
@@ -66,6 +67,17 @@ def _n_runs(values: AnyArray) -> int:
     return 1 + int(np.count_nonzero(values[1:] != values[:-1]))
 
 
+def may_be_positions(scores: list[float], n: int) -> bool:
+    """Whether some scores of a query of n documents are different whole numbers from 0 to n.
+
+    This glance at a few scores rules out nearly all that are no positions, so that a training pays little for
+    `look_like_positions` in its rounds.
+    """
+    if not scores[0].is_integer() or len(set(scores)) < len(scores):
+        return False
+    return all(0 <= one <= n and one.is_integer() for one in scores)
+
+
 def look_like_positions(scores: AnyArray, query: IntArray, sizes: IntArray) -> bool:
     """Whether the scores of each query are 1, 2, ..., n, or 0, 1, ..., n - 1, in any order, and some n is above 2."""
     lowest = scores.min()
@@ -73,8 +85,9 @@ def look_like_positions(scores: AnyArray, query: IntArray, sizes: IntArray) -> b
         return False
     if lowest not in (0, 1) or not (scores == np.floor(scores)).all() or not (scores - lowest < sizes[query]).all():
         return False
-    offset = sizes.cumsum() - sizes
-    return len(np.unique(offset[query] + (scores - lowest))) == len(scores)
+    is_taken = np.zeros(len(scores), dtype=np.bool_)
+    is_taken[(sizes.cumsum() - sizes)[query] + (scores - lowest).astype(np.intp)] = True
+    return bool(is_taken.all())
 
 
 def warn_if_low_is_good(positions: AnyArray, grades: FloatArray, query: IntArray, sizes: IntArray) -> bool:

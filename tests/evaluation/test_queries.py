@@ -340,6 +340,9 @@ def test_positions_that_are_passed_as_scores_are_told_once() -> None:
         with pytest.warns(ltr.LtrWarning, match=r"like positions.*pass Positions\(y_score\)"):
             queries.evaluate(positions, "mrr")
         queries.evaluate(positions, "mrr")
+    scattered = np.random.default_rng(0).permutation(len(y))
+    with pytest.warns(ltr.LtrWarning, match="like positions"):
+        ltr.evaluate(y[scattered], down.to_numpy()[scattered], qid=qid[scattered])
     with pytest.warns(ltr.LtrWarning, match="like positions"):
         ltr.compare({"live": X[:, 0], "new": down}, y, qid=qid, metrics="mrr", test="t")
     noise = pd.Series(X[:, 15]).groupby(qid).rank(method="first")
