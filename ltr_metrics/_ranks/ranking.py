@@ -98,7 +98,6 @@ class Ranking(Cache):
         *,
         is_order: bool = False,
     ) -> None:
-        super().__init__()
         ranked = native.rank(queries, scores, ties, n_threads)
         self.queries = queries
         self.n_ranked: IntArray = queries.n_ranked

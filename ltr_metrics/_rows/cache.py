@@ -6,10 +6,35 @@ from collections.abc import Callable
 from functools import cached_property, wraps
 from typing import Any, TypeVar, cast
 
+import numpy as np
+
 F = TypeVar("F", bound=Callable[..., Any])
 BYTES_KEPT = 2**24  # that each half of the results may take, as they are counted: shared arrays count twice
 BYTES_KEPT_PER_ROW = 64  # of the object, besides: eight numbers
 BYTES_OF_A_RESULT = 1_000  # what a result takes besides its arrays, with its key
+
+
+class Results:
+    """The cached results of an object that have arguments, in two halves.
+
+    When the newer half has become too large, `forget_older` drops the other one and begins a new half.
+    Whatever is used again in the meantime moves to the newer half. So no result that is used all the time
+    is ever forgotten, however large it is.
+    """
+
+    def __init__(self) -> None:
+        self.newer: dict[Any, Any] = {}
+        self.older: dict[Any, Any] = {}
+        self.newest: dict[Any, Any] = {}  # the last arguments and their result, by the function
+        self.n_bytes = 0  # of the newer half, without the results that are not counted yet
+        self.uncounted: list[Any] = []
+
+    def keep(self, key: Any, result: Any) -> None:
+        """Keep a result, whose array nobody can change from now on."""
+        if isinstance(result, np.ndarray):
+            result.setflags(write=False)
+        self.newer[key] = result
+        self.uncounted.append(result)
 
 
 class Cache:
@@ -19,35 +44,29 @@ class Cache:
     - `cached` is for one with arguments, and `newest_cached` if there may be very many of them.
     - `ltr_metrics.metrics.base.shared_by_cutoffs` is for a metric's methods, whose results belong to the
       queries.
-
-    The results with arguments are in two halves. When the newer half has become too large, `forget_older`
-    drops the other one and begins a new half. Whatever is used again in the meantime moves to the newer half.
-    So no result that is used all the time is ever forgotten, however large it is.
     """
 
     n_rows = 0
 
-    def __init__(self) -> None:
-        self.newer: dict[Any, Any] = {}
-        self.older: dict[Any, Any] = {}
-        self.newest: dict[Any, Any] = {}  # the last arguments and their result, by the function
-        self.n_bytes = 0  # of the newer half, without the results that are not counted yet
-        self.uncounted: list[Any] = []
+    @cached_property
+    def results(self) -> Results:
+        """The results with arguments."""
+        return Results()
 
     def forget_older(self) -> None:
         """Forget the older results if there are too many newer ones; an evaluation begins with this."""
-        while self.uncounted:  # not when they are kept: most queries are evaluated once
-            self.n_bytes += n_bytes_of(self.uncounted.pop())
-        if self.n_bytes > BYTES_KEPT + BYTES_KEPT_PER_ROW * self.n_rows:
-            self.newer, self.older, self.n_bytes = {}, self.newer, 0
+        results = self.results
+        while results.uncounted:  # not when they are kept: most queries are evaluated once
+            results.n_bytes += n_bytes_of(results.uncounted.pop())
+        if results.n_bytes > BYTES_KEPT + BYTES_KEPT_PER_ROW * self.n_rows:
+            results.newer, results.older, results.n_bytes = {}, results.newer, 0
 
     def __getstate__(self) -> dict[str, Any]:
-        empty = {"newer": {}, "older": {}, "newest": {}, "n_bytes": 0, "uncounted": []}
         return {
             name: value
             for name, value in self.__dict__.items()
             if not isinstance(getattr(type(self), name, None), cached_property)
-        } | empty
+        }
 
 
 def n_bytes_of(result: Any) -> int:
@@ -68,17 +87,16 @@ def cached(function: F, stands_for: Callable[[Any], Any] | None = None) -> F:
         if named:
             arguments += tuple(named.values())  # no method has two of them
         if stands_for is None:
-            owner, key = arguments[0], (function, *arguments[1:])
+            results, key = arguments[0].results, (function, *arguments[1:])
         else:
-            owner, key = arguments[1], (function, stands_for(arguments[0]), *arguments[2:])
+            results, key = arguments[1].results, (function, stands_for(arguments[0]), *arguments[2:])
         try:
-            return owner.newer[key]
+            return results.newer[key]
         except KeyError:
-            result = owner.older.pop(key, owner)
-        if result is owner:
+            result = results.older.pop(key, results)
+        if result is results:  # it is in neither half
             result = function(*arguments)
-        owner.newer[key] = result
-        owner.uncounted.append(result)
+        results.keep(key, result)
         return result
 
     return cast("F", look_up)
@@ -89,10 +107,10 @@ def newest_cached(function: F) -> F:
 
     @wraps(function)
     def look_up(owner: Cache, *arguments: Any) -> Any:
-        newest, result = owner.newest.get(function, (None, None))
+        newest, result = owner.results.newest.get(function, (None, None))
         if newest != arguments:
             result = function(owner, *arguments)
-            owner.newest[function] = arguments, result
+            owner.results.newest[function] = arguments, result
         return result
 
     return cast("F", look_up)

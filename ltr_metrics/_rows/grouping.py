@@ -193,7 +193,6 @@ class GroupedRows(Cache):
 
     def __init__(self, n_rows: int, group: Any, **columns: Any) -> None:
         """Group rows by sizes, or by the column ``qid``; all columns must have one pandas index if they have any."""
-        super().__init__()
         qid = columns["qid"]
         self._shared_index = refuse_different_indexes(n_rows, **columns)  # with the name of the column
         if (qid is None) == (group is None):

@@ -223,7 +223,6 @@ class LabelledQueries(GroupedRows):
     @cached
     def _count_by_query(self, flags: bytes) -> IntArray:
         count: IntArray = self.sum_by_query(has_flag(self.grade_index, np.frombuffer(flags, np.bool_)))
-        count.setflags(write=False)
         return count
 
     def highest(self, by_grade: FloatArray) -> FloatArray:
@@ -392,9 +391,7 @@ class LabelledQueries(GroupedRows):
         column = as_numbers(values, what, self.n_rows).astype(np.float64)
         is_read = np.True_ if self.retrieved is None else self.retrieved
         self._refuse_rows(f"{what} must be finite", column, ~np.isfinite(column) & is_read)
-        column = np.where(is_read, column, 0.0)
-        column.setflags(write=False)
-        return column
+        return np.where(is_read, column, 0.0)
 
 
 def _distinct_grades(labels: AnyArray) -> tuple[FloatArray, AnyArray]:

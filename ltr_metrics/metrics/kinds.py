@@ -69,13 +69,19 @@ def checked(
         if not np.isin(array, (0.0, 1.0)).all():
             raise LtrValueError(f"{what} must return True or False for each distinct grade. Got {values!r}.")
         return array.astype(np.bool_)
-    is_finite = np.isfinite(array)
-    if name not in MAY_BE_UNDEFINED and not is_finite.all():
-        index = ", ".join(map(str, np.argwhere(~is_finite)[0].tolist()))
-        raise LtrValueError(f"{what} must return finite numbers. Got {array[~is_finite][0]} at the index [{index}].")
+    if name not in MAY_BE_UNDEFINED:
+        refuse_infinite(what, array)
     if name == "query_weight" and (array < 0).any():
         raise LtrValueError(f"{what} must return numbers that are not negative. Got {array.min():g}.")
     return array
+
+
+def refuse_infinite(what: str, array: FloatArray) -> None:
+    """Raise an error if a method has returned infinity or NaN, as some parameters lead beyond float64."""
+    is_finite = np.isfinite(array)
+    if not is_finite.all():
+        index = ", ".join(map(str, np.argwhere(~is_finite)[0].tolist()))
+        raise LtrValueError(f"{what} must return finite numbers. Got {array[~is_finite][0]} at the index [{index}].")
 
 
 def _as_floats(values: Any) -> FloatArray | None:
