@@ -28,7 +28,7 @@ MUTANTS = [  # tests, file, code, and the fault in its place
     ("metrics/test_own_classes.py", "metrics/base.py", "attrgetter(\"without_cutoff\")", "type"),
     ("metrics/test_own_classes.py", "_rows/cache.py", "            result.setflags(write=False)\n", "            pass\n"),
     ("metrics/test_interface.py", "_ranks/interface.hpp", "{#field, offsetof(type, field), KIND", "{#field, offsetof(type, field) + 8, KIND"),
-    ("metrics/test_interface.py", "_ranks/gate.py", "                array = array.copy()\n", "                pass\n"),
+    ("metrics/test_interface.py", "_ranks/native.py", "        array = array.copy()\n", "        pass\n"),
     ("metrics/test_own_classes.py", "metrics/kinds.py", "np.array(array, dtype=np.float64, order=\"C\")", "np.asarray(array, dtype=np.float64)"),
     ("evaluation/test_queries.py", "_rows/checks.py", "return array.copy()", "return array"),
     ("evaluation/test_cache.py", "_rows/cache.py", "result = results.older.pop(key, results)", "result = results"),

@@ -29,13 +29,6 @@ class Results:
         self.n_bytes = 0  # of the newer half, without the results that are not counted yet
         self.uncounted: list[Any] = []
 
-    def keep(self, key: Any, result: Any) -> None:
-        """Keep a result, whose array nobody can change from now on."""
-        if isinstance(result, np.ndarray):
-            result.setflags(write=False)
-        self.newer[key] = result
-        self.uncounted.append(result)
-
 
 class Cache:
     """Base class of objects that hold cached results; copies and pickled objects compute them again.
@@ -54,7 +47,7 @@ class Cache:
         return Results()
 
     def forget_older(self) -> None:
-        """Forget the older results if there are too many newer ones; an evaluation begins with this."""
+        """Forget the older results if there are too many newer ones; a new request begins with this."""
         results = self.results
         while results.uncounted:  # not when they are kept: most queries are evaluated once
             results.n_bytes += n_bytes_of(results.uncounted.pop())
@@ -80,6 +73,7 @@ def cached(function: F, stands_for: Callable[[Any], Any] | None = None) -> F:
     """Cache the results of a function in its first argument, which is a `Cache`. All arguments are positional.
 
     With ``stands_for``, the cache is the second argument, and what is returned for the first one stands for it.
+    Nobody can change an array that is cached.
     """
 
     @wraps(function)
@@ -90,13 +84,16 @@ def cached(function: F, stands_for: Callable[[Any], Any] | None = None) -> F:
             results, key = arguments[0].results, (function, *arguments[1:])
         else:
             results, key = arguments[1].results, (function, stands_for(arguments[0]), *arguments[2:])
-        try:
-            return results.newer[key]
-        except KeyError:
-            result = results.older.pop(key, results)
-        if result is results:  # it is in neither half
+        result = results.newer.get(key, results)  # which stands for no result
+        if result is not results:
+            return result
+        result = results.older.pop(key, results)
+        if result is results:
             result = function(*arguments)
-        results.keep(key, result)
+        if isinstance(result, np.ndarray):
+            result.setflags(write=False)
+        results.newer[key] = result
+        results.uncounted.append(result)
         return result
 
     return cast("F", look_up)

@@ -38,11 +38,9 @@ from ltr_metrics._rows.per_query import (
 from ltr_metrics._rows.positions import Positions
 from ltr_metrics._rows.signatures import explaining_calls
 from ltr_metrics._rows.swapped import (
-    GLANCE,
     SWAPPED,
     look_like_positions,
     look_like_scores,
-    may_be_positions,
     warn_if_grades,
     warn_if_ids_are_labels,
     warn_if_low_is_good,
@@ -56,6 +54,7 @@ if TYPE_CHECKING:
 UNJUDGED: tuple[Unjudged, ...] = get_args(Unjudged)
 MIN_QUERIES_OF_ONE = 20  # of fewer queries, all may have one document
 MIN_ROWS_OF_ONE_QUERY = 200  # fewer rows may be one query
+GLANCE = 8  # scores of the first query, which show in most rounds of a training that scores are no positions
 COUNTABLE_GRADES = 256  # integer grades below this are counted instead of sorted
 
 
@@ -265,8 +264,17 @@ class LabelledQueries(GroupedRows):
         return scores
 
     def _may_be_positions(self, scores: AnyArray) -> bool:
-        """Whether no warning of positions was given, and a glance at the first query shows nothing else."""
-        return self.warns_of_positions and may_be_positions(scores[self._first_rows].tolist(), int(self.sizes[0]))
+        """Whether a glance at the first query leaves it open that scores are positions, unless that was said already.
+
+        The first scores of the query are then different whole numbers from 0 to its number of documents. Nearly all
+        scores of a model are ruled out by this, so that a training pays little for it in its rounds.
+        """
+        if not self.warns_of_positions or not scores[0].is_integer():
+            return False
+        first = scores[self._first_rows].tolist()
+        if len(set(first)) < len(first):
+            return False
+        return all(0 <= score <= self.sizes[0] and score.is_integer() for score in first)
 
     @cached_property
     def _first_rows(self) -> slice | IntArray:
@@ -298,17 +306,15 @@ class LabelledQueries(GroupedRows):
 
     def _warn_of_ids_that_name_no_queries(self) -> None:
         """Warn if nearly each row has an id of its own, or all rows have one; sizes say what is meant."""
+        if not self.has_ids:
+            return
         n_of_one, ids = int(np.count_nonzero(self.sizes == 1)), ""
         if self.n_queries >= MIN_QUERIES_OF_ONE and 10 * n_of_one > 9 * self.n_queries:
             ids = f"{n_of_one:,} of {self.n_queries:,} queries have one document, like row numbers or document ids"
         elif self.n_queries == 1 and self.n_rows >= MIN_ROWS_OF_ONE_QUERY:
             ids = f"All {self.n_rows:,} rows are of 1 query, {one_line(self.qid[0])}"
-        if not self.has_ids:
-            return
-        grade = self.grade_index if self.order is None else self.grade_index[self.order]
-        differs_from_next = grade[1:] != grade[:-1]
-        differs_from_next[self.starts[1:] - 1] = False  # which is of another query
-        if len(self.grades) > self.n_queries or not differs_from_next.any():
+        first = self.grade_index[self._first_rows]
+        if len(self.grades) > self.n_queries or (first == first[0]).all():  # a glance, as most ids are no labels
             warn_if_ids_are_labels(self.grade_index, len(self.grades), self.query_of_rows(), self.n_queries)
         if ids:
             warn(

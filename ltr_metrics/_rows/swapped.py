@@ -10,7 +10,6 @@ from ltr_metrics.errors import warn
 MIN_FRACTIONAL_LABELS = 8  # fewer distinct fractional labels may still be grades
 HIGHEST_USUAL_GRADE = 30  # of a grade scale; LightGBM's default gains end here, too
 MIN_ROWS = 20  # fewer may look like anything
-GLANCE = 16  # scores of the first query, which are different by chance only if there are many levels
 FAR_BELOW_CHANCE = 3  # standard deviations of a random order
 SWAPPED = "Did you swap y_true and y_score? Labels come first."
 
@@ -65,17 +64,6 @@ def warn_if_ids_are_labels(label: IntArray, n_labels: int, query: IntArray, n_qu
 
 def _n_runs(values: AnyArray) -> int:
     return 1 + int(np.count_nonzero(values[1:] != values[:-1]))
-
-
-def may_be_positions(scores: list[float], n: int) -> bool:
-    """Whether some scores of a query of n documents are different whole numbers from 0 to n.
-
-    This glance at a few scores rules out nearly all that are no positions, so that a training pays little for
-    `look_like_positions` in its rounds.
-    """
-    if not scores[0].is_integer() or len(set(scores)) < len(scores):
-        return False
-    return all(0 <= one <= n and one.is_integer() for one in scores)
 
 
 def look_like_positions(scores: AnyArray, query: IntArray, sizes: IntArray) -> bool:

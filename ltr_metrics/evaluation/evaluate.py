@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
 
-from ltr_metrics._ranks import gate, native
+from ltr_metrics._ranks import native
 from ltr_metrics._ranks.ranking import Ranking
 from ltr_metrics._rows.cache import newest_cached
 from ltr_metrics._rows.checks import BoolArray, FloatArray
@@ -172,7 +172,6 @@ class Queries(LabelledQueries):
             queries = self if has_position.all() else self.with_retrieved(has_position)
             return queries.evaluate_request(scores, request, n_threads)
         scores = self.scores(y_score)
-        self.forget_older()
         (sums, functions), same = _same_for_all_scores(self, request)
         policy = request.policy
         values = np.empty((len(request.metrics), self.n_queries))  # NaN where a metric is undefined
@@ -447,8 +446,9 @@ with_data_options = with_options_of(LabelledQueries)  # for the functions that p
 @newest_cached
 def _same_for_all_scores(
     queries: LabelledQueries, request: Request
-) -> tuple[tuple[gate.Sums, Functions], dict[str, Any]]:
+) -> tuple[tuple[native.Sums, Functions], dict[str, Any]]:
     """Have each metric check the labels; return the sums to compute, and fields that all evaluations share."""
+    queries.forget_older()
     warns = request.policy.convention == "default" and queries.warns_of_labels
     has_units = type(request.metrics[0]).query_weight is not Metric.query_weight  # as all metrics of the request
     for metric in request.metrics:

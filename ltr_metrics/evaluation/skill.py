@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ltr_metrics._ranks import gate, native
+from ltr_metrics._ranks import native
 from ltr_metrics._ranks.ranking import Ranking
 from ltr_metrics._rows.cache import newest_cached
 from ltr_metrics._rows.checks import BoolArray, FloatArray, IntArray
@@ -177,7 +177,7 @@ def _write_ends_of_sums(
         if merits is not None and not is_of_rows and (merits[2:] >= merits[1:-1]).all():
             by_grade.append(struct)
             continue
-        alone = gate.Sums([struct])
+        alone = native.Sums([struct])
         native.evaluate(queries, np.zeros(queries.n_rows), "mean", alone, chance, n_threads=None)  # one tie of all
         if merits is not None:
             scores = merits if is_of_rows else merits[queries.grade_index]
@@ -187,7 +187,7 @@ def _write_ends_of_sums(
         else:
             reasons |= dict.fromkeys(sum_.positions, NOT_DECLARED)
     if by_grade:
-        native.evaluate(queries, None, "ideal", gate.Sums(by_grade), ideal, n_threads=None, chance=chance)
+        native.evaluate(queries, None, "ideal", native.Sums(by_grade), ideal, n_threads=None, chance=chance)
 
 
 def _ends_of_function(queries: LabelledQueries, metric: Metric) -> tuple[FloatArray, FloatArray]:

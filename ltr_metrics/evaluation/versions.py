@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
 
-from ltr_metrics._ranks import gate
+from ltr_metrics._ranks import native
 from ltr_metrics._ranks.library import level_of
 from ltr_metrics._rows.signatures import explaining_calls
 from ltr_metrics._version import __version__
@@ -36,7 +36,7 @@ def show_versions() -> None:
     >>> ltr.show_versions()  # doctest: +ELLIPSIS
     ltr_metrics    0...
     """
-    level = level_of(gate.core)
+    level = level_of(native.core)
     core = platform.machine() + (f"-v{level}" if level > 1 else "")
     lines = versions() | {"platform": platform.platform(), "compiled core": core}
     for name in OPTIONAL:

@@ -9,8 +9,7 @@ from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
-from ltr_metrics._ranks.gate import accumulate
-from ltr_metrics._ranks.native import ideal_sums
+from ltr_metrics._ranks.native import accumulate, ideal_sums
 from ltr_metrics._rows.checks import FloatArray, require_option
 from ltr_metrics._rows.queries import LabelledQueries
 from ltr_metrics.errors import LtrValueError

@@ -37,7 +37,7 @@ MAY_BE_NONE = ("by_row", "query_weight")
 
 
 def checked(
-    name: NamedResult, what: str, values: Any, queries: LabelledQueries, argument: Any = None
+    name: NamedResult, owner: str, values: Any, queries: LabelledQueries, argument: Any = None
 ) -> AnyArray | None:
     """Return what a method of a user's class has returned as a new array, if it has the right shape and is finite.
 
@@ -47,8 +47,8 @@ def checked(
     ----------
     name : str
         The method.
-    what : str
-        The words for it in messages.
+    owner : str
+        The name of the class.
     values : array-like
         What it returned.
     queries : LabelledQueries
@@ -58,7 +58,7 @@ def checked(
     """
     if name in MAY_BE_NONE and values is None:
         return None
-    what_it_has, shapes = _shapes(name, queries, argument)
+    what, (what_it_has, shapes) = f"{owner}.{name}", _shapes(name, queries, argument)
     wanted = f"{what} must return {what_it_has}: {' or '.join(map(str, shapes))}."
     array = _as_floats(values)
     if array is None:
@@ -70,18 +70,18 @@ def checked(
             raise LtrValueError(f"{what} must return True or False for each distinct grade. Got {values!r}.")
         return array.astype(np.bool_)
     if name not in MAY_BE_UNDEFINED:
-        refuse_infinite(what, array)
+        refuse_infinite(owner, **{name: array})
     if name == "query_weight" and (array < 0).any():
         raise LtrValueError(f"{what} must return numbers that are not negative. Got {array.min():g}.")
     return array
 
 
-def refuse_infinite(what: str, array: FloatArray) -> None:
+def refuse_infinite(owner: str, **declared: FloatArray | None) -> None:
     """Raise an error if a method has returned infinity or NaN, as some parameters lead beyond float64."""
-    is_finite = np.isfinite(array)
-    if not is_finite.all():
-        index = ", ".join(map(str, np.argwhere(~is_finite)[0].tolist()))
-        raise LtrValueError(f"{what} must return finite numbers. Got {array[~is_finite][0]} at the index [{index}].")
+    for name, array in declared.items():
+        if array is not None and not np.isfinite(array).all():
+            at = np.argwhere(~np.isfinite(array))[0].tolist()
+            raise LtrValueError(f"{owner}.{name} must return finite numbers. Got {array[tuple(at)]} at the index {at}.")
 
 
 def _as_floats(values: Any) -> FloatArray | None:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ltr_metrics._ranks import gate, native
+from ltr_metrics._ranks import native
 from ltr_metrics._rows.checks import FloatArray
 from ltr_metrics._rows.queries import LabelledQueries
 from ltr_metrics.metrics.base import RankMetric, number, parameter
@@ -83,7 +83,7 @@ class QMeasure(GainMetric, BinaryMetric, RankMetric):
         # A relevant document adds 1 + beta g, and any other one adds 1.
         grades = native.ideal_grades(queries)
         terms = np.append(1.0, np.where(by_grade > 0, by_grade, 1.0))[grades]
-        return gate.accumulate(terms, queries.starts)
+        return native.accumulate(terms, queries.starts)
 
     def divisor(self, queries: LabelledQueries, k: int | None) -> FloatArray:
         n_relevant = self.n_relevant(queries)

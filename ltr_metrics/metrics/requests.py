@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
-from ltr_metrics._ranks import gate
+from ltr_metrics._ranks import native
 from ltr_metrics._rows.cache import cached
 from ltr_metrics._rows.checks import require_option
 from ltr_metrics._rows.queries import LabelledQueries
@@ -156,12 +156,12 @@ def sums_and_functions(metrics: Iterable[Metric]) -> tuple[list[SumAtCutoffs], F
 
 
 @cached
-def declared_sums(queries: LabelledQueries, metrics: tuple[Metric, ...]) -> tuple[gate.Sums, Functions]:
+def declared_sums(queries: LabelledQueries, metrics: tuple[Metric, ...]) -> tuple[native.Sums, Functions]:
     """Return what metrics declare for these queries, as the core reads it, and the metrics that are functions."""
     sums, functions = sums_and_functions(metrics)
     declarations = [one.metrics[0].declaration(queries, tuple(one.cutoffs)) for one in sums]
     structs = [declaration.struct(queries, one.positions) for declaration, one in zip(declarations, sums, strict=True)]
-    return gate.Sums(structs), functions
+    return native.Sums(structs), functions
 
 
 def resolve(

@@ -19,7 +19,7 @@ from profiles import every_third
 from table import TABLE, Entry
 
 import ltr_metrics as ltr
-from ltr_metrics._ranks import gate, native
+from ltr_metrics._ranks import native
 from ltr_metrics._ranks.library import path_of_level
 from ltr_metrics._ranks.native import n_threads_for
 from ltr_metrics.evaluation.means import means_of_parts
@@ -39,11 +39,11 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> None:
 def libraries() -> list[ctypes.CDLL]:
     """The compiled cores for each level of the processor, as far as this one has it."""
     found = []
-    for level in range(1, gate.core.processor_level() + 1):
+    for level in range(1, native.core.processor_level() + 1):
         if path_of_level(level).exists():
             found.append(library := ctypes.CDLL(str(path_of_level(level))))
             for function in ("evaluate", "rank", "means", "accumulate"):
-                usual, same = getattr(gate.core, function), getattr(library, function)
+                usual, same = getattr(native.core, function), getattr(library, function)
                 same.argtypes, same.restype = usual.argtypes, usual.restype
     return found
 
@@ -91,7 +91,7 @@ def test_values_are_the_same_to_the_last_bit(
         others = [*many, other_order.evaluate(score[backwards], **options)]
         for library in libraries:
             with monkeypatch.context() as patch:
-                patch.setattr(gate, "core", library)
+                patch.setattr(native, "core", library)
                 others.append(queries.evaluate(score, **options))
         for result in others:
             at = [result.qid.tolist().index(qid) for qid in one.qid]
@@ -115,7 +115,7 @@ def test_both_ends_are_the_same_to_the_last_bit_and_chance_is_that_of_one_tie(
     others += [ends(np.flatnonzero(data["qid"] % 3 == i)) for i in range(3)]  # beside other queries
     for library in libraries:
         with monkeypatch.context() as patch:
-            patch.setattr(gate, "core", library)
+            patch.setattr(native, "core", library)
             others.append(ends(every).with_skill())
     for name, one_tie in whole.per_query.items():
         chance, ideal = whole.chance_per_query[name], whole.ideal_per_query[name]
