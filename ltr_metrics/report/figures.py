@@ -11,7 +11,7 @@ from ltr_metrics.errors import import_extra
 from ltr_metrics.logs.learning import LearningCurve
 from ltr_metrics.report.parts import Figure
 from ltr_metrics.report.plots.lines import CUTOFF, LearningCurveDisplay
-from ltr_metrics.report.plots.style import Display, n_queries_text
+from ltr_metrics.report.plots.style import HEIGHT, WIDTH, Display, n_queries_text
 from ltr_metrics.report.report import Report
 
 TEXT_COLOR = "#010203"  # replaced by the text colour of the page
@@ -61,14 +61,19 @@ def figures_of(report: Report) -> list[Figure]:
     return [*_cutoff_figures(report), *_learning_figures(report)]
 
 
-def _figure(display: Display, name: str, title: str, caption: str) -> Figure:
-    """Draw a display as a transparent element with the page's text colour and ids that are unique in the page."""
+def _figure(display: Display, name: str, title: str, caption: str, height: float | None = None) -> Figure:
+    """Draw a display as a transparent element with the page's text colour and ids that are unique in the page.
+
+    With a height, the lines are named at their ends, and the caption says what a legend would.
+    """
     style, canvas = import_extra("matplotlib.style", "report"), import_extra("matplotlib.figure", "report").Figure
     file = StringIO()
     with style.context(["default", STYLE | {"svg.hashsalt": name}]), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from font")  # a browser has more fonts
-        figure = canvas(figsize=display.size, layout="constrained")
+        figure = canvas(figsize=display.size if height is None else (WIDTH, height), layout="constrained")
         display.plot(ax=figure.subplots())
+        if height is not None and display.labels_ and display.legend_ is not None:
+            display.legend_.remove()
         figure.savefig(file, format="svg")
     svg = file.getvalue()
     svg = re.sub(f"(fill|stroke): {TEXT_COLOR}", r"\1: currentColor", svg[svg.index("<svg") :])
@@ -79,12 +84,20 @@ def _figure(display: Display, name: str, title: str, caption: str) -> Figure:
 
 def _cutoff_figures(report: Report) -> Iterator[Figure]:
     names = {CUTOFF.sub("", metric): CUTOFF.sub("@k", name) for metric, name in report.names.items()}
+    heights: dict[str, float] = {}  # of both figures of a metric
+    for curve in report.curves:
+        height = HEIGHT if curve.has_named_ends else curve.size[1]
+        heights[curve.metric] = max(height, heights.get(curve.metric, 0))
     for i, curve in enumerate(report.curves, start=1):
         title, caption = names[curve.metric], f"mean over {n_queries_text(curve.n_queries)}"
+        level = f"with {100 * curve.confidence:g}% intervals"
         if curve.baseline is not None:
             title += f" \N{MINUS SIGN} {curve.baseline}"
-            caption = f"with {100 * curve.confidence:g}% intervals, paired by query"
-        yield _figure(curve, f"over-k-{i}", title, caption)
+            caption = f"{level}, paired by query"
+        elif curve.has_intervals:
+            caption += f", {level}"
+        curve.label = names[curve.metric]
+        yield _figure(curve, f"over-k-{i}", title, caption, heights[curve.metric])
 
 
 def _learning_figures(report: Report) -> Iterator[Figure]:
@@ -92,7 +105,7 @@ def _learning_figures(report: Report) -> Iterator[Figure]:
     trainings: dict[tuple[str, str], dict[str, LearningCurve]] = {}
     for model, curves in report.learning.items():
         for curve in curves:
-            trainings.setdefault((model, curve.metric), {})[curve.data] = curve
+            trainings.setdefault((model, curve.name), {})[curve.data] = curve
     for i, ((model, metric), of_data) in enumerate(trainings.items(), start=1):
         caption = (
             "The bars at the bottom are the plateau: the rounds that do not differ significantly from the best round "

@@ -111,6 +111,7 @@ class MetricOverKDisplay(Display):
     """
 
     NAMES_ENDS = True
+    label = ""  # of the vertical axis, if it is not the name of the metric; no field
 
     metric: str
     k: IntArray
@@ -226,6 +227,16 @@ class MetricOverKDisplay(Display):
         of_values = of_values if self.baseline is None else of_differences(of_values)
         return {model: curve.within(of_values) for model, curve in self.curves.items()}
 
+    @property
+    def has_intervals(self) -> bool:
+        """Whether intervals are drawn."""
+        return self.baseline is not None or len(self.curves) <= MAX_BANDS
+
+    @property
+    def has_named_ends(self) -> bool:
+        """Whether the lines of a new figure are named at their ends."""
+        return self._names_ends(len(self._series()))
+
     def _kind(self) -> str:
         return f"{'differences in ' * (self.baseline is not None)}{self.metric}@k"
 
@@ -243,7 +254,7 @@ class MetricOverKDisplay(Display):
             if self.baseline is not None and len(self.curves) > 1:
                 self.lines_[model].set_linewidth(0.7)
                 self.bands_[model] = ax.vlines(x, curve.low, curve.high, color=look.color, linewidth=1.4, alpha=0.75)
-            elif len(self.curves) <= MAX_BANDS:
+            elif self.has_intervals:
                 band = {"color": look.color, "alpha": style.BAND, "linewidth": 0}
                 self.bands_[model] = ax.fill_between(x, curve.low, curve.high, **band)
         if self.chance is not None:
@@ -269,15 +280,15 @@ class MetricOverKDisplay(Display):
         return 0 if self.baseline is None else 0.5 * gap * (i - (n - 1) / 2) / max(n, 4)
 
     def _names(self) -> list[str]:
-        has_intervals = self.baseline is not None or len(self.curves) <= MAX_BANDS
-        return [*super()._names(), *[f"{100 * self.confidence:g}% interval"] * has_intervals]
+        return [*super()._names(), *[f"{100 * self.confidence:g}% interval"] * self.has_intervals]
 
     def _labels(self) -> tuple[str, str]:
         mean = f"{'weighted ' if self.weighted else ''}mean over {style.n_queries_text(self.n_queries)}"
+        name = self.label or f"{self.metric}@k"
         if self.baseline is None:
-            return "cutoff k", f"{self.metric}@k, {mean}"
+            return "cutoff k", f"{name}, {mean}"
         model = style.model(list(self.curves), 18)
-        return "cutoff k", f"difference in {self.metric}@k,\n{model} - {style.shorten(self.baseline, 18)}, {mean}"
+        return "cutoff k", f"difference in {name},\n{model} - {style.shorten(self.baseline, 18)}, {mean}"
 
     def _scale(self, ax: Any) -> None:
         """Use a logarithmic axis with a tick at every cutoff if the cutoffs are spaced unevenly."""
