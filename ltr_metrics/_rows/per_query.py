@@ -21,6 +21,11 @@ from ltr_metrics._rows.id_columns import label_codes, ordered_categories
 from ltr_metrics._rows.ids import WORDS_FOR_MISSING, id_texts
 from ltr_metrics.errors import LtrTypeError, LtrValueError, one_line, warn
 
+
+class OrderedLabels(list[Hashable]):
+    """Labels of segments whose order means something, such as those of an ordered categorical."""
+
+
 # The distinct labels, and the position among them of each query's label. Segments of an ordered categorical have all of
 # its categories as labels, also those without a query, so that parts with other queries have the same order.
 Labels = tuple[list[Hashable], IntArray]
@@ -89,7 +94,7 @@ def _segments_of(rows: GroupedRows, name: str, labels: Any) -> Labels:
     positions = [position[label] for label in distinct]
     for at, label in zip(positions, distinct, strict=True):
         categories[at] = label  # of the type that other labels have
-    return categories, np.array(positions, dtype=np.intp)[code]
+    return OrderedLabels(categories), np.array(positions, dtype=np.intp)[code]
 
 
 def labels_of(rows: GroupedRows, name: str, labels: Any) -> Labels:

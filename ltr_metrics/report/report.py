@@ -123,8 +123,8 @@ class Report:
 
     @property
     def leaderboard(self) -> Leaderboard | None:
-        """The ranks of the models, if three or more are compared."""
-        return self.comparison.leaderboard if self.comparison is not None and len(self.evaluations) > 2 else None
+        """The ranks of the models, if some are compared."""
+        return None if self.comparison is None else self.comparison.leaderboard
 
     def means(self) -> list[dict[str, Any]]:
         """Return a row for each metric and model: the mean, its interval and the quantiles over queries.

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ltr_metrics.analysis.alignment import name_in
 from ltr_metrics.analysis.comparison import Comparison, Difference, shown_row
 from ltr_metrics.analysis.gate import Check, GateResult, Rule, read_rules
-from ltr_metrics.analysis.settings import Settings
+from ltr_metrics.analysis.settings import CORRECTIONS, Settings
 from ltr_metrics.evaluation.tables import Cell, Drawing, Piece, Table, Words
 from ltr_metrics.report.numbers import MINUS, interval, listed, number, percent, percents, signed
 from ltr_metrics.report.parts import Group, Line, PagePart, Pieces
@@ -18,7 +18,6 @@ MAX_REASONS = 7  # models that show what they passed; of more, that is in the fo
 MAX_GRADES = 10
 MAX_STEPS = 6  # that draw a grade
 PASSED, FAILED = "✓", "✕"
-CORRECTIONS = {"holm": "Holm", "bh": "Benjamini-Hochberg", "none": "not corrected"}
 LONG_COMMAND = 70  # characters
 WORDS = {"better": "better", "worse": "worse", "unclear": "no clear difference", "untested": "not testable"}
 
@@ -125,16 +124,21 @@ def verdict_parts(report: Report) -> Iterator[PagePart]:
     name, first = report.names[metric], comparison[comparison.metrics[0], comparison.models[0]]
     header = [
         Cell("model"),
-        Cell("gate"),
-        Cell("reading", more=[Words(f"at {alpha_text(settings)}, {CORRECTIONS[settings.correction]}", "small")]),
-        Cell(f"{name}, change", "figure", [Words(f"{settings.level} interval", "small")]),
-        Cell("relative", "figure", [Words(f"to {number(first.baseline_mean)}", "small")]),
+        *[Cell("gate", "state")] * (report.gate is not None),
+        Cell("reading", "text", [Words(f"at {alpha_text(settings)}, {CORRECTIONS[settings.correction]}", "small")]),
+        Cell(f"{name}, change", "figure absolute", [Words(f"{settings.level} interval", "small")]),
+        Cell("relative", "figure relative", [Words(f"to {number(first.baseline_mean)}", "small")]),
     ]
-    has_skill = first.skill is not None
+    has_skill = first.skill is not None and first.skill == first.skill
     if has_skill:
-        header.append(Cell("skill", "figure", [Words(f"change from {number(first.baseline_skill, 3)}", "small")]))
+        below = [Words(f"change from {number(first.baseline_skill, 3)}", "small")]
+        header.append(Cell("skill", "figure of-skill", below))
     rows = [_row(report, comparison, model, has_skill=has_skill) for model in comparison.models]
-    yield Group("verdict", [Table([*header, Cell("rules", "why")], rows, "l")])
+    has_reasons = any(row[-1].more for row in rows)
+    if not has_reasons:
+        rows = [row[:-1] for row in rows]
+    css = "verdict" if report.gate is not None else "verdict ungated"
+    yield Group(css, [Table([*header, *[Cell("rules", "why")] * has_reasons], rows, "l")])
     if has_skill:
         chance, ideal = comparison.first.chance[metric], comparison.first.ideal[metric]
         scale = f"is 0 for a random order (here {name} {number(chance)}) and 1 for the ideal one ({number(ideal)})."
@@ -148,21 +152,21 @@ def _row(report: Report, comparison: Comparison, model: str, *, has_skill: bool)
     change = comparison.relative[row.metric][model]
     gate = None if report.gate is None else report.gate.by_model.get(model)
     state = "none" if gate is None else "pass" if gate.passed else "fail"
-    badge = {"none": "no gate", "pass": f"{PASSED} PASS", "fail": f"{FAILED} FAIL"}[state]
+    badge = {"none": "no rule", "pass": f"{PASSED} PASS", "fail": f"{FAILED} FAIL"}[state]
     origin = report.origins.get(model, "")
     cells = [
         Cell(model, state, [Words(origin, "small")] if origin else []),
-        Cell("", "state", [Words(badge, f"badge {state}")]),
-        Cell("", "words", sentence(report, comparison, model)),
+        *[Cell("", "state", [Words(badge, f"badge {state}")])] * (report.gate is not None),
+        Cell("", "text", sentence(report, comparison, model)),
         Cell(
             "",
-            "figure",
+            "figure absolute",
             _figure(signed(row.difference), interval(row.ci_low, row.ci_high), reading_of(row, comparison)),
         ),
-        Cell("", "figure", _figure(percent(change.value, sign="+"), percents(change))),
+        Cell("", "figure relative", _figure(percent(change.value, sign="+"), percents(change))),
     ]
     if has_skill and row.skill is not None and row.skill_difference is not None:
-        cells.append(Cell("", "figure", _figure(number(row.skill, 3), signed(row.skill_difference, 3))))
+        cells.append(Cell("", "figure of-skill", _figure(number(row.skill, 3), signed(row.skill_difference, 3))))
     return [*cells, Cell("", "why", _reasons(comparison, gate, row))]
 
 

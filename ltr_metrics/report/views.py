@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from ltr_metrics._rows.ids import id_text
+from ltr_metrics._rows.per_query import OrderedLabels
 from ltr_metrics.analysis.comparison import Comparison, Difference, shown_row
+from ltr_metrics.analysis.gate import Rule
 from ltr_metrics.analysis.intervals import shown_interval
 from ltr_metrics.analysis.opened_query import OpenedQuery, RankedDocument, score_texts
+from ltr_metrics.analysis.settings import CORRECTIONS
 from ltr_metrics.evaluation.differences import gain_of
 from ltr_metrics.evaluation.segments import iter_segments
 from ltr_metrics.evaluation.tables import Cell, Drawing, Piece, Table, Words
@@ -19,7 +24,6 @@ from ltr_metrics.report.parts import Axis, Choice, Figure, Fold, Group, Line, Pa
 from ltr_metrics.report.report import MAX_DOCUMENTS, Report
 from ltr_metrics.report.sections import Section, audit_parts, learning_parts, ranking_parts, settings_parts
 from ltr_metrics.report.verdict import (
-    CORRECTIONS,
     alpha_text,
     grade_of,
     limit_text,
@@ -30,8 +34,10 @@ from ltr_metrics.report.verdict import (
 )
 
 SCALE_RATIO = 10  # metrics whose differences are this many times larger or smaller get an axis of their own
+FAR_RATIO = 4  # a clear loss this many times as large as the other differences is beyond the axis
 DIGITS_OF_FOREST, DIGITS_OF_SEGMENTS = 30, 17  # that fit beside each other on an axis
 MAX_SEGMENTS = 100
+RANGE = re.compile(r"(-?\d+(?:\.\d+)?)(?:\s*[-–+]\s*(?:\d+(?:\.\d+)?)?)?")  # 5, 12-28 or 56+
 MAX_BLOCKS = 4  # metrics that a narrow window shows side by side
 MAX_BARS = 500  # of a strip; of more queries, evenly spaced ones are drawn, which looks the same
 MARKS = {"better": "▲", "worse": "▼"}
@@ -73,10 +79,11 @@ def _leaderboard(report: Report) -> Iterator[PagePart]:
     if board is not None:
         key += [
             Words("★ best", ""),
-            Words("▽ behind: rank 1 is outside its interval", ""),
+            Words("▽ behind: its interval of ranks does not reach 1", ""),
             Words(f"1–3 {board.settings.level} interval of the rank", ""),
         ]
-    if first.shows_skill:
+    has_skill = first.shows_skill and any(skill == skill for skill in first.skill.values())
+    if has_skill:
         key += [Words("random", ""), Drawing("skill", {"share": 44, "text": ""}), Words("ideal", "")]
     if key:
         yield Line(key, "key legend")
@@ -93,23 +100,24 @@ def _leaderboard(report: Report) -> Iterator[PagePart]:
             [Cell(model, "base" * (role == "baseline"), more), *(_standing(report, model, one) for one in metrics)]
         )
     ranks = [Words("", "ranks")] if board is not None else []  # below those of the models
-    for word, ends in (("ideal", "ideal"), ("random", "chance")) if first.shows_skill else ():
-        of_metric = getattr(first, ends)
-        rows.append([Cell(f"{word} order", "bound"), *(Cell(number(of_metric[one]), more=ranks) for one in metrics)])
+    for word, ends in (("ideal", "ideal"), ("random", "chance")) if has_skill else ():
+        values = {one: number(value) if value == value else "" for one, value in getattr(first, ends).items()}
+        rows.append([Cell(f"{word} order", "bound"), *(Cell(values[one], more=ranks) for one in metrics)])
     css = "matrix stack" if len(metrics) > MAX_BLOCKS else "matrix"
-    yield Group(css, [Table(["model", *(report.names[one] for one in metrics)], rows, "lr")])
+    about = [Words("mean and rank", "small")] if board is not None else []
+    yield Group(css, [Table(["model", *(Cell(report.names[one], more=about) for one in metrics)], rows, "lr")])
 
 
 def _standing(report: Report, model: str, metric: str) -> Cell:
     """Return the mean of a model, with its rank and skill, or its interval if nothing is compared."""
     result, css = report.evaluations[model], ""
-    more: list[Piece] = []
+    more: list[Piece] = [number(result[metric])]
     if report.leaderboard is not None:
         standing = report.leaderboard[metric, model]
         css = "best" if standing.rank == 1 else "behind" if standing.rank_low > 1 else ""
         ranks = dict.fromkeys([standing.rank_low, standing.rank_high])
         if css:
-            more.append(Words(css, "hidden"))
+            more.insert(0, Words(css, f"mark {css}"))
         more.append(Words("–".join(map(str, ranks)), "ranks"))
     elif model in report.intervals and report.comparison is None:
         row = shown_interval(report.intervals[model], report.intervals[model][metric])
@@ -117,11 +125,11 @@ def _standing(report: Report, model: str, metric: str) -> Cell:
     if result.shows_skill and (skill := result.skill[metric]) == skill:
         share = round(100 * min(max(skill, 0), 1), 1)
         more.append(Drawing("skill", {"share": share, "text": f"skill {number(skill, 3)}"}))
-    return Cell(number(result[metric]), css, more)
+    return Cell("", css, more)
 
 
 def _to_know(report: Report) -> dict[str, Pieces]:
-    """Return a line each for undefined queries, ties and chance."""
+    """Return a line each for undefined queries, ties and, unless the verdict has it, chance."""
     first, name = report.first, next(iter(report.evaluations))
     lines: dict[str, Pieces] = {}
     left_out = {report.names[metric]: n for metric, n in first.n_undefined.items() if n}
@@ -138,10 +146,13 @@ def _to_know(report: Report) -> dict[str, Pieces]:
         policy = first.policy.ties
         shown = "shown is the expectation" if policy == "mean" else f"shown is ties={policy}"
         lines["Ties"] = [f"The order of tied documents decides between {ranges} ({report.names[metric]}); {shown}."]
-    if first.shows_skill and first.skill[metric] == first.skill[metric]:
-        chance, share = number(first.chance[metric]), percent(first.skill[metric])
-        text = f"A random order has {report.names[metric]} {chance}; {name} is {share} of the way to the ideal order."
-        lines["Chance"] = [text, *(Words(note, "") for note in first.skill_notes.values())]
+    if first.shows_skill:
+        if report.comparison is None and first.skill[metric] == first.skill[metric]:
+            chance, share = number(first.chance[metric]), percent(first.skill[metric])
+            way = f"{name} is {share} of the way to the ideal order."
+            lines["Chance"] = [f"A random order has {report.names[metric]} {chance}; {way}"]
+        notes = [Words(note, "") for note in dict.fromkeys(first.skill_notes.values())]
+        lines |= {"Skill": notes} if notes else {}
     return lines
 
 
@@ -169,8 +180,11 @@ def _differences(report: Report, comparison: Comparison) -> Iterator[PagePart]:
             for one in metrics
             for model in comparison.models
         }
-        ends = [row for (_, model), row in shown.items() if model in models]
-        axis = Axis((value for row in ends for value in (row.ci_low, row.ci_high, row.difference)), DIGITS_OF_FOREST)
+        near = []
+        for metric in metrics:
+            limits = [limit for limit, _, _ in _limits(report, metric, shown)]
+            near += near_values([shown[metric, model] for model in models], limits)
+        axis = Axis(near, DIGITS_OF_FOREST)
         head = [*header[:3], Cell("", "draw", [Words("difference", "hidden"), axis.scale()]), *header[4:]]
         rows = [row for metric in metrics for row in _group(report, comparison, metric, shown, axis)]
         yield Group("differences", [Table(head, rows, "l")])
@@ -194,12 +208,10 @@ def _group(
     first = shown[metric, comparison.models[0]]
     margins: dict[str, list[tuple[float, bool]]] = {model: [] for model in comparison.models}
     labels: dict[str, float] = {}
-    for rule, model in rules_about(report, metric):
-        if rule.kind in ("difference", "relative"):
-            margin = rule.limit.number * (shown[metric, model].baseline_mean if rule.kind == "relative" else 1)
-            margins[model].append((margin, rule.limit.is_floor))
-            x = axis.x(margin)
-            labels[f"{'◂ ' * (x <= 0)}{limit_text(rule)}{' ▸' * (x >= 100)}"] = min(max(x, 0), 100)
+    for margin, rule, model in _limits(report, metric, shown):
+        margins[model].append((margin, rule.limit.is_floor))
+        x = axis.x(margin)
+        labels[f"{'◂ ' * (x <= 0)}{limit_text(rule)}{' ▸' * (x >= 100)}"] = min(max(x, 0), 100)
     better = "" if first.higher_is_better else "; lower is better"
     about = f"{comparison.baseline} {number(first.baseline_mean)}, {first.sample_size}{better}"
     gate = [Drawing("gate_label", {"x": min(labels.values()), "text": f"gate {', '.join(labels)}"})] if labels else []
@@ -223,13 +235,54 @@ def _group(
         ]
 
 
+def _limits(
+    report: Report, metric: str, shown: Mapping[tuple[str, str], Difference]
+) -> Iterator[tuple[float, Rule, str]]:
+    """Yield the differences that the gate limits, each with its rule and a model that it is for."""
+    for rule, model in rules_about(report, metric):
+        if rule.kind in ("difference", "relative"):
+            yield (
+                rule.limit.number * (shown[metric, model].baseline_mean if rule.kind == "relative" else 1),
+                rule,
+                model,
+            )
+
+
+def near_values(rows: Sequence[Difference], limits: Sequence[float] = ()) -> list[float]:
+    """Return the ends of the intervals that an axis must hold, and the limits near them.
+
+    A clear loss does not set the scale if it is far beyond all other differences, so that one bad model does not
+    squeeze the candidates that matter. At least one row counts.
+    """
+
+    def ends(row: Difference) -> tuple[float, float, float]:
+        return row.ci_low, row.ci_high, row.difference
+
+    def size(row: Difference) -> float:
+        return max((abs(end) for end in ends(row) if math.isfinite(end)), default=0.0)
+
+    def is_loss(row: Difference) -> bool:
+        return row.ci_high < 0 if row.higher_is_better else row.ci_low > 0
+
+    def held() -> list[float]:
+        values = [end for row in near for end in ends(row) if math.isfinite(end)]
+        largest = max(map(abs, values), default=0.0)
+        return [*values, *(limit for limit in limits if abs(limit) <= FAR_RATIO * largest)]
+
+    near = [row for row in rows if not is_loss(row)]
+    for row in sorted(filter(is_loss, rows), key=size):
+        reach = max(map(abs, held()), default=0.0)
+        if not reach or size(row) <= FAR_RATIO * reach:
+            near.append(row)
+    return held()
+
+
 def groups_by_scale(comparison: Comparison) -> list[list[str]]:
-    """Group the metrics of one direction whose largest differences and limits are of a similar scale."""
+    """Group the metrics of one direction whose differences are of a similar scale."""
     groups: dict[tuple[bool, float], list[str]] = {}
     for metric in comparison.metrics:
-        rows = [comparison[metric, model] for model in comparison.models]
-        ends = [abs(end) for row in rows for end in (row.difference, row.ci_low, row.ci_high) if end == end]
-        size = max(ends, default=0.0)
+        rows = [comparison[metric, model] for model in comparison.candidates or comparison.models]
+        size = max(map(abs, near_values(rows)), default=0.0)
         alike = (
             (higher_is_better, of_group)
             for higher_is_better, of_group in groups
@@ -244,7 +297,10 @@ def groups_by_scale(comparison: Comparison) -> list[list[str]]:
 
 
 def _segments(report: Report) -> list[PagePart]:
-    """Return the segments by size for each metric: the differences of the candidates, or the means."""
+    """Return the segments for each metric: the differences of the candidates, or the means.
+
+    Segments that have an order are in it, and others are sorted by size.
+    """
     first, comparison = report.first, report.comparison
     if not first.segments:
         return []
@@ -260,8 +316,12 @@ def _segments(report: Report) -> list[PagePart]:
         for of, (labels, code) in first.segments.items()
         for label, size in zip(labels, np.bincount(code, minlength=len(labels)).tolist(), strict=True)
     }
-    by_size = sorted(found, key=lambda one: -sizes[one[0], id_text(one[1])])[:MAX_SEGMENTS]
-    of_segmentation = {of: [one for one in by_size if one[0] == of] for of in first.segments}
+    largest = sorted(found, key=lambda one: -sizes[one[0], id_text(one[1])])[:MAX_SEGMENTS]
+    of_segmentation = {of: [one for one in largest if one[0] == of] for of in first.segments}
+    for of, segments in of_segmentation.items():
+        order = order_of(first.segments[of][0])
+        if order is not None:
+            segments.sort(key=lambda one, order=order: order[id_text(one[1])])  # type: ignore[misc]
     options = {report.names[metric]: _of_metric(report, metric, models, of_segmentation, sizes) for metric in first}
     note = Line([f"These are the {MAX_SEGMENTS} largest of {len(found):,} segments."])
     return [Choice("Metric", options), *[note] * (len(found) > MAX_SEGMENTS)]
@@ -277,10 +337,9 @@ def _of_metric(
             for model in models if part is not None else []:
                 difference = shown[of, id_text(label), model] = shown_row(part, part[metric, model])
                 readings[of, id_text(label), model] = reading_of(difference, part).replace("untested", "unclear")
-    values = (value for row in shown.values() for value in (row.ci_low, row.ci_high, row.difference))
-    axis = Axis(values, DIGITS_OF_SEGMENTS)
+    axis = Axis(near_values(list(shown.values())), DIGITS_OF_SEGMENTS)
     scale = [] if comparison is None else [axis.scale()]
-    head = [Cell("segment", more=[Words("largest first", "small")]), Cell("queries", "num")]
+    head = [Cell("segment"), Cell("queries", "num")]
     head += [Cell("baseline", "num")] * (comparison is not None)
     rows: list[list[str | Cell]] = []
     for of, segments in segmentations.items():
@@ -301,12 +360,31 @@ def _of_metric(
         return [Group("segments", [table])]
     n_marked = sum(reading != "unclear" for reading in readings.values())
     by_chance = (1 - comparison.settings.confidence) * len(shown)
+    note = f"{by_chance:.1f} of {len(shown):,} would be marked by chance, and {n_marked:,} are marked."
+    note = f"Not corrected for the number of segments: {note}"
     key: list[Piece] = [
         Words(f"{MARKS['better']} {MARKS['worse']} both p and the interval show it", ""),
         Words(f"{UNCLEAR} one of them does not", ""),
-        f"Not corrected for number: {by_chance:.1f} of {len(shown):,} would be marked by chance; {n_marked:,} are.",
+        note,
     ]
     return [Group("segments stack", [table]), Line(key, "key legend")]
+
+
+def order_of(labels: Sequence[Any]) -> dict[str, int] | None:
+    """Return the position of each segment by the text of its label; None if the segments have no order.
+
+    Numbers and ranges of numbers, such as 5, 12-28 and 56+, are ordered by their first number.
+
+    >>> order_of(["29-40", "56+", "12-28"])
+    {'12-28': 0, '29-40': 1, '56+': 2}
+    """
+    texts = list(map(id_text, labels))
+    if not isinstance(labels, OrderedLabels):
+        starts = {text: RANGE.fullmatch(text) for text in texts}
+        if not all(starts.values()):
+            return None
+        texts.sort(key=lambda text: float(match[1]) if (match := starts[text]) else 0.0)
+    return {text: i for i, text in enumerate(texts)}
 
 
 def _in_segment(row: Difference, css: str, axis: Axis) -> Cell:
@@ -327,10 +405,12 @@ def _queries(report: Report, comparison: Comparison) -> list[PagePart]:
         for model in comparison.candidates or comparison.models:
             rows = [row for row in report.changes if (row["metric"], row["model"]) == (metric, model)]
             parts: list[PagePart] = [*_strip(report, comparison, metric, model)]
-            for has_gained, title in ((True, "Largest gains"), (False, "Largest losses")):
-                shown = [row for row in rows if row["has_gained"] == has_gained]
-                folds = [_opened(report, comparison, row, is_open=has_gained and not i) for i, row in enumerate(shown)]
-                parts += [Line([title], "title"), *folds] if shown else []
+            is_open = True  # the largest loss, or the largest gain if nothing is lost
+            for has_gained, title in ((False, "Largest losses"), (True, "Largest gains")):
+                for i, row in enumerate(row for row in rows if row["has_gained"] == has_gained):
+                    parts += [] if i else [Line([title], "title")]
+                    parts.append(_opened(report, comparison, row, is_open=is_open))
+                    is_open = False
             options[f"{report.names[metric]}, {model}"] = parts
     if not report.changes:
         return []

@@ -228,7 +228,7 @@ def test_without_scripts_all_choices_are_shown(browser: webdriver.Chrome, pages:
     browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
     try:
         opened(browser, pages["usual"])
-        assert len([part for part in browser.find_elements(By.CSS_SELECTOR, ".choice") if part.is_displayed()]) == 12
+        assert len([part for part in browser.find_elements(By.CSS_SELECTOR, ".choice") if part.is_displayed()]) == 10
         assert not browser.find_element(By.CSS_SELECTOR, ".choose label").is_displayed()
     finally:
         browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})

@@ -32,7 +32,6 @@ document.querySelectorAll(".choose").forEach((choice) => {
 (() => {
   const data = JSON.parse(document.getElementById("query-data").textContent);
   const id = (name) => document.getElementById(name);
-  const MANY_COLUMNS = 14;
   const PLACES = 4;
   const SHORT = 20; // longer names may be broken anywhere
   const LONG = 60; // text of more characters may be cut off; it is shown whole where the mouse rests
@@ -214,7 +213,7 @@ document.querySelectorAll(".choose").forEach((choice) => {
   }
   id("metric").parentElement.hidden = data.metrics.length < 2;
   id("metric").append(new Option("all", ""), ...data.metrics.map((metric) => new Option(metric, metric)));
-  id("metric").value = all.length > MANY_COLUMNS ? data.metrics[0] : "";
+  id("metric").value = data.metrics[0];
   start();
   id("per-query").hidden = false;
 })();
