@@ -21,7 +21,8 @@ def signed(value: float, digits: int = 4) -> str:
 
 def percent(value: float, sign: str = "") -> str:
     """Return a share in percent; digits are added until it does not look like 0."""
-    return number(100 * value, _enough(100 * value, 1), sign) + "%" * (value == value)
+    text = number(100 * value, _enough(100 * value, 1), sign)
+    return f"{text}%" if value == value else text
 
 
 def _enough(value: float, digits: int) -> int:

@@ -214,7 +214,8 @@ def _gain_or_loss(check: Check, rule: Rule, comparison: Comparison) -> str:
         sure, end = check.passed, "at least" if rule.limit.is_floor else "at most"
         return f"{rule.metric} {'changes' if sure else 'may change'} by {change}{f' {end}' * sure} ({_limit(rule)})"
     gain, allowed = sign * check.bound, sign * rule.limit.number
-    limit = f"allowed: {limit_text(rule).lstrip(MINUS)}" if allowed < 0 else f"needed: more than {size(allowed)}"
+    more = "at least" if rule.limit.sign.endswith("=") else "more than"
+    limit = f"allowed: {limit_text(rule).lstrip(MINUS)}" if allowed < 0 else f"needed: {more} {size(allowed)}"
     if gain < 0:
         return f"{rule.metric} {'loses at most' if check.passed else 'may lose up to'} {size(gain)} ({limit})"
     needed = "" if check.passed and allowed <= 0 else f" ({limit})"
@@ -228,7 +229,8 @@ def _mean_or_share(check: Check, rule: Rule, comparison: Comparison) -> str:
         return f"{rule.metric} is {end} {number(check.bound)} ({_limit(rule)})"
     beyond = f"have a difference {rule.share_of}"
     if rule.share_of.number < 0 and not rule.share_of.is_floor and comparison.higher_is_better(rule.metric):
-        beyond = f"lose more than {-rule.share_of.number:g}"
+        more = "at least" if rule.share_of.sign.endswith("=") else "more than"
+        beyond = f"lose {more} {-rule.share_of.number:g}"
     units = "queries" if comparison.cluster is None else "clusters, each with the share of its queries,"
     return f"{percent(check.value)} of the {units} {beyond}, {end} {percent(check.bound)} ({_limit(rule)})"
 
