@@ -1,4 +1,4 @@
-"""Some hundred and twenty faults, each put into a copy of the checkout: the tests must find it.
+"""Some hundred and fifty faults, each put into a copy of the checkout: the tests must find it.
 
 python tests/mutants.py            # all, one for each processor at a time
 python tests/mutants.py gate dcg   # those whose file or tests contain one of the words
@@ -129,7 +129,7 @@ MUTANTS = [  # tests, file, code, and the fault in its place
     ("io/test_io.py", "io/letor.py", "column = numbers[0::2] - first", "column = numbers[0::2] - 1"),
     ("cli/test_cli.py", "cli/output.py", "return 0 if gate.passed else GATE_FAILED", "return 0"),
     ("evaluation/test_options.py", "evaluation/segments.py", "                if len(queries)\n", ""),
-    ("evaluation/test_concat.py", "_rows/per_query.py", "    return categories, np.array(positions, dtype=np.intp)[code]", "    return distinct, code"),
+    ("evaluation/test_concat.py", "_rows/per_query.py", "    return OrderedLabels(categories), np.array(positions, dtype=np.intp)[code]", "    return distinct, code"),
     ("engines/test_dask.py", "evaluation/parts.py", "(labels, code[order]) if name in ordered else ", ""),
     ("cli/test_cli_outputs.py", "cli/output.py", "target.samefile(one)", "target == one"),
     ("engines/test_dask.py", "evaluation/parts.py", "In partition {partition} after", "After"),
@@ -156,6 +156,20 @@ MUTANTS = [  # tests, file, code, and the fault in its place
     ("hosts/test_host_contract.py", "_hosts/log_names.py", "owner = request.asked | {canonical: canonical", "owner = {canonical: canonical"),
     ("metrics/test_exact.py", "evaluation/means.py", "int(np.frexp(weight.max())[1]) if weight.any() else LEAST_EXPONENT", "0"),
     ("metrics/test_exact.py", "metrics/cascade.py", "np.exp(np.log1p(-self.p_break) * np.arange(depth))", "(1 - self.p_break) ** np.arange(depth)"),
+    ("metrics/test_ideal.py", "metrics/dcg.py", "np.maximum(queries.n_ranked, 1) if self", "queries.n_ranked if self"),
+    ("io/test_io.py", "io/letor.py", " & (column == np.floor(column))", ""),
+    ("cli/test_other_tools.py", "evaluation/values_table.py", " and np.ptp(others) > 0", ""),
+    ("evaluation/test_batches.py", "evaluation/parts.py", "np.union1d(queries.grades[:GRADES_KEPT], queries.grades[-GRADES_KEPT:])", "queries.grades[-GRADES_KEPT:]"),
+    ("analysis/test_inference.py", "analysis/inference/sample.py", "weights = _sum_by_code(code, n, weights)", "weights = _sum_by_code(code, n, np.tile(weights[:1], (len(weights), 1)))"),
+    ("analysis/test_comparison.py", "analysis/comparison.py", "not {row.model, row.baseline} &", "not {row.model} &"),
+    ("analysis/test_comparison.py", "analysis/alignment.py", "is_other |= _has", "is_other = _has"),
+    ("analysis/test_comparison.py", "analysis/alignment.py", "if None not in (unjudged, expected) or not is_same_size.all():", "if None not in (unjudged, expected):"),
+    ("analysis/test_intervals.py", "analysis/alignment.py", " == len(np.unique(other))", ""),
+    ("analysis/test_audit.py", "analysis/audit.py", "np.where(grade > 0, grade, len(queries.grades) + 1)", "grade"),
+    ("analysis/test_explain.py", "analysis/explain.py", "if self.parts[largest] == 0:", "if False:"),
+    ("analysis/test_limits.py", "evaluation/limits.py", "min(low, formula.low), max(high, formula.high)", "low, high"),
+    ("analysis/test_gate.py", "analysis/gate.py", "levels[quantity] = min(inference.level_of_each(together, part.settings.confidence), strictest)", "levels[quantity] = inference.level_of_each(together, part.settings.confidence)"),
+    ("hosts/test_sklearn_searches.py", "sklearn/guard.py", "rel_tol=1e-6", "rel_tol=1e-1"),
 ]
 # fmt: on
 

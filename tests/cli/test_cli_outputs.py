@@ -150,12 +150,12 @@ main(sys.argv[1:])
 
 @needs_posix("limit of the size of files")
 @pytest.mark.slow
-@pytest.mark.parametrize("option", ["-o", "--save"])
-def test_a_file_that_is_too_large_leaves_the_former_one(folder: Path, option: str) -> None:
-    Path("x.json").write_text("before")
+@pytest.mark.parametrize(("option", "name"), [("-o", "x.json"), ("--save", "x.parquet")])
+def test_a_file_that_is_too_large_leaves_the_former_one(folder: Path, option: str, name: str) -> None:
+    Path(name).write_text("before")
     before = contents(folder)
     own = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE")}  # which writes files
-    done = as_process("evaluate", "data.csv", *A, option, "x.json", code=FULL, env=own)
+    done = as_process("evaluate", "data.csv", *A, option, name, code=FULL, env=own)
     assert (done.returncode, done.stdout) == (2, "")
     assert re.fullmatch(r"ltr-metrics: error: .*File too large.*\n", done.stderr)
     assert contents(folder) == before
