@@ -166,6 +166,7 @@ class LabelledQueries(GroupedRows):
             self.weight = weights(self, query_weight, sample_weight)
         columns = {} if columns is None else named_columns(columns, "columns")
         self.columns: dict[str, Any] = {name: copy_of(column) for name, column in columns.items()}
+        self.shown_columns: dict[str, AnyArray] | None = None  # in opened queries; None for few columns of numbers
         self.segments: Segmentations = {} if by is None else segmentations(self, by)
         self.cluster_labels: Labels | None = None if cluster is None else labels_of(self, "cluster", cluster)
         self.cluster: IntArray | None = None if self.cluster_labels is None else self.cluster_labels[1]

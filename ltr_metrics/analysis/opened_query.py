@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -40,7 +40,8 @@ class RankedDocument(NamedTuple):
 
     ``document`` is its id, or the number of its row if the data have no ids. ``grade`` is None if the document was not
     judged, and ``is_tied`` says whether another document has the same score, so that the order of the input decided.
-    ``ranks`` has its rank under every model, None where it has none, and ``columns`` its numbers in further columns.
+    ``ranks`` has its rank under every model, None where it has none, and ``columns`` its values in further columns,
+    which are numbers unless columns of text were chosen.
     """
 
     rank: int
@@ -49,7 +50,7 @@ class RankedDocument(NamedTuple):
     score: float
     is_tied: bool
     ranks: dict[str, int | None]
-    columns: dict[str, float]
+    columns: dict[str, float | str]
 
     def move(self, other: str, k: int, *, forward: bool = False) -> tuple[str, str]:
         """Return how this document has moved from its rank under another model, or with ``forward`` moves to it.
@@ -73,6 +74,11 @@ def score_texts(documents: Sequence[RankedDocument], form: str) -> list[str]:
     return next(of for of in texts if len(set(of)) >= len(set(scores)))
 
 
+def value_text(value: float | str, form: str) -> str:
+    """Return a value of a further column: text as it is, and a number in a format."""
+    return value if isinstance(value, str) else format(value, form)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class OpenedQuery(Tabular):
     """The first documents of one query under each model of a comparison.
@@ -92,6 +98,8 @@ class OpenedQuery(Tabular):
     rankings : dict of str to list of RankedDocument
         The documents at ranks 1 to ``k`` by model, each with ``rank``, ``document``, ``grade``, ``score``,
         ``is_tied``, ``ranks`` (by model) and ``columns``. Documents with equal scores are in the order of the input.
+    columns : dict of str to float or str
+        Chosen columns in which all documents of the query have the same value, such as its text.
 
     See Also
     --------
@@ -131,6 +139,7 @@ class OpenedQuery(Tabular):
     baseline: str
     values: dict[str, dict[str, float]]
     rankings: dict[str, list[RankedDocument]]
+    columns: dict[str, float | str] = field(default_factory=dict)
 
     def n_relevant_ranked(self, model: str) -> int:
         """Return how many documents of a model's ranking here have a grade of 1 or more."""
@@ -158,6 +167,7 @@ class OpenedQuery(Tabular):
     def printed(self) -> list[TableOrText]:
         """Return a table of the values, and one of the documents for each model."""
         title = f"query {self.qid}: {self.n_documents:,} documents, {self.n_relevant:,} of them relevant"
+        title += "".join(f"; {name}: {value_text(value, 'g')}" for name, value in self.columns.items())
         values = [
             [metric, *(CELLS.format_field(of_model[model], ".4f") for model in self.rankings)]
             for metric, of_model in self.values.items()
@@ -174,7 +184,9 @@ class OpenedQuery(Tabular):
             ("score", "r", score_texts(documents, ".4f")),
         ]
         further = documents[0].columns if documents else {}
-        columns += [(name, "r", [f"{one.columns[name]:g}" for one in documents]) for name in further]
+        for name, value in further.items():
+            texts = [value_text(one.columns[name], "g") for one in documents]
+            columns.append((name, "l" if isinstance(value, str) else "r", texts))
         if model == self.baseline:
             columns += [
                 (name, "r", [CELLS.format_field(one.ranks[name], "d") for one in documents])
@@ -250,8 +262,9 @@ def _opened(
     has_ids = _have_ids(ranked)
     documents = {name: _documents(ranked[name].queries, rows, has_ids) for name, rows in order.items()}
     ranks = {name: {document: rank for rank, document in enumerate(of, 1)} for name, of in documents.items()}
+    shared = _shared_columns(next(iter(ranked.values())).queries, order)
     rankings = {
-        name: _ranking(ranked[name], order[name], documents[name][:k], ranks, _columns(ranked, order[name]))
+        name: _ranking(ranked[name], order[name], documents[name][:k], ranks, _columns(ranked, order[name], shared))
         for name in evaluations
     }
     first = next(iter(evaluations.values()))
@@ -265,6 +278,7 @@ def _opened(
             metric: {name: float(one.per_query[metric][i]) for name, one in evaluations.items()} for metric in first
         },
         rankings=rankings,
+        columns=shared,
     )
 
 
@@ -293,17 +307,37 @@ def _documents(queries: LabelledQueries, rows: IntArray, has_ids: bool) -> list[
     return list(map(json_id, queries.docid[rows].tolist()))
 
 
-def _columns(ranked: Mapping[str, RankedRows], rows: IntArray) -> dict[str, AnyArray]:
-    """Return the numbers of some rows in further columns, if these are few; not those that repeat grades or scores."""
+def _shared_columns(queries: LabelledQueries, order: Mapping[str, IntArray]) -> dict[str, float | str]:
+    """Return the chosen columns in which all ranked documents of a query have the same value."""
+    rows = np.unique(np.concatenate(list(order.values())))
+    values = {name: list(map(_value, of[rows])) for name, of in (queries.shown_columns or {}).items()}
+    return {name: of[0] for name, of in values.items() if len(set(of)) == 1 < len(of)}
+
+
+def _value(value: Any) -> float | str:
+    """Return a value of a chosen column as a number or as text; a missing one has no text."""
+    if isinstance(value, (bool, np.bool_, int, float, np.number)) and value == value:
+        return float(value)
+    return "" if value is None or value != value else str(value)
+
+
+def _columns(ranked: Mapping[str, RankedRows], rows: IntArray, shared: Container[str]) -> dict[str, Sequence[Any]]:
+    """Return the chosen columns of some rows that are not shared by all.
+
+    If none were chosen, these are columns of numbers, if they are few; not those that repeat grades or scores.
+    """
     queries = next(iter(ranked.values())).queries
+    if queries.shown_columns is not None:
+        chosen = {name: of[rows] for name, of in queries.shown_columns.items() if name not in shared}
+        return {name: list(map(_value, of)) for name, of in chosen.items()}
     if len(queries.columns) > MAX_COLUMNS + len(ranked) + 2:  # the scores, the grade and the query may be columns
         return {}
     columns = {name: np.asarray(values) for name, values in queries.columns.items()}
     numbers = {name: values[rows] for name, values in columns.items() if values.dtype.kind in "iuf"}
     known = [queries.grades[queries.grade_index[rows] - 1]]
     known += [one.scores[rows] for one in ranked.values() if len(one.scores) == queries.n_rows]
-    own = {
-        name: values
+    own: dict[str, Sequence[Any]] = {
+        name: values.tolist()
         for name, values in numbers.items()
         if len(np.unique(values)) > 1 and not any(np.array_equal(values, one) for one in known)
     }
@@ -315,7 +349,7 @@ def _ranking(
     rows: IntArray,
     documents: Sequence[JsonId],
     ranks: Mapping[str, Mapping[JsonId, int]],
-    columns: Mapping[str, AnyArray],
+    columns: Mapping[str, Sequence[float | str]],
 ) -> list[RankedDocument]:
     """Return the first documents of a ranking, whose rows are in their order."""
     queries, scores = ranked.queries, ranked.scores[rows]
@@ -328,7 +362,7 @@ def _ranking(
             score=float(scores[i]),
             is_tied=bool(is_tied[i]),
             ranks={model: of.get(document) for model, of in ranks.items()},
-            columns={name: float(values[i]) for name, values in columns.items()},
+            columns={name: _value(values[i]) for name, values in columns.items()},
         )
         for i, document in enumerate(documents)
     ]

@@ -40,7 +40,7 @@ from ltr_metrics.metrics.names import in_lower_case, parse, split_names
 from ltr_metrics.metrics.requests import OneMetric, by_name, resolve
 
 COUNT_SEGMENTS = ("n_documents", "n_relevant")  # segments that need no column
-COLUMN_OPTIONS = ("qid", "label", "docid", "weight", "cluster")
+COLUMN_OPTIONS = ("qid", "label", "docid", "weight", "cluster", "columns")
 LETOR_OPTIONS = ("n_features", "zero_based")
 EFFECT_OF_TOPICS = {
     "both": "topics that the qrels or a run lacks are left out of all runs",
@@ -101,7 +101,12 @@ def _own_metrics(path: Path) -> dict[str, Metric]:
 
 
 def read_source(
-    inputs: Inputs, *, by: Sequence[str] = (), cluster: str | None = None, can_repeat_documents: bool = False
+    inputs: Inputs,
+    *,
+    by: Sequence[str] = (),
+    cluster: str | None = None,
+    shown: Sequence[str] = (),
+    can_repeat_documents: bool = False,
 ) -> Source:
     """Read tables, LETOR files, or TREC qrels and runs."""
     if inputs.is_sorted:
@@ -114,7 +119,9 @@ def read_source(
     kind = AuditedQueries if can_repeat_documents else Queries
     items = inputs.columns_or_files()
     columns = [item for item in items.values() if not score_file(item)]
-    queries, table, features = read_rows(inputs, by=by, cluster=cluster, on=inputs.on, scores=columns, kind=kind)
+    queries, table, features = read_rows(
+        inputs, by=by, cluster=cluster, on=inputs.on, scores=columns, shown=shown, kind=kind
+    )
     if inputs.on and len(columns) == len(items):
         raise LtrValueError("--on needs a table of scores: --scores NAME=FILE.")
     scores: dict[str, Any] = {name: _scores(table, item, inputs, queries) for name, item in items.items()}
@@ -136,11 +143,12 @@ def read_rows(
     cluster: str | None = None,
     on: Sequence[str] = (),
     scores: Sequence[str] = (),
+    shown: Sequence[str] = (),
     kind: type[Queries] = Queries,
 ) -> tuple[Queries, Any, Any]:
     """Return the queries of tables or LETOR files, their columns by name, and the features for models.
 
-    A table must have the columns of ids in ``on``, and those of ``scores``.
+    A table must have the columns of ids in ``on``, those of ``scores``, and those that are ``shown``.
     """
     files, segments = _data_files(rows, by), _segment_columns(by)
     ids: dict[str, Any] = {"qid": rows.qid, "docid": rows.docid, "cluster": cluster}
@@ -163,6 +171,8 @@ def read_rows(
         by={name: _text(table, name) for name in segments} or None,
         columns=columns,
     )
+    if shown:
+        queries.shown_columns = {name: _shown(table, name) for name in shown}
     queries.warn_of_ids()
     _refuse_no_weight(queries.weight)
     _add_count_segments(queries, by)
@@ -182,6 +192,14 @@ def _refuse_no_weight(weight: FloatArray | None) -> None:
         raise LtrValueError(
             "All weights are 0, so no query counts. Give some queries a weight, or leave the weights out."
         )
+
+
+def _shown(table: Any, name: str) -> AnyArray:
+    """Return a column of ``--columns``, in which values may be missing."""
+    if name not in table:
+        known = list(map(str, table))
+        raise LtrKeyError(f"--columns: no column {name!r}.{did_you_mean(name, known)} There are {', '.join(known)}.")
+    return np.asarray(table[name])
 
 
 def _text(table: Any, name: str) -> AnyArray:

@@ -206,7 +206,7 @@ def score_file(item: str) -> tuple[Path, str | None] | None:
     return None
 
 
-def _names(_context: click.Context, _parameter: click.Parameter, text: str | None) -> list[str]:
+def names(_context: click.Context, _parameter: click.Parameter, text: str | None) -> list[str]:
     """Return the names in a list with commas."""
     return [] if text is None else [name.strip() for name in text.split(",")]
 
@@ -293,7 +293,7 @@ class Inputs(Rows):
         "[NAME=]COLUMN_OR_FILE",
     )
     on: list[str] = model_option(
-        "--on", "Join tables of --scores and --positions by these columns, such as qid,docid.", "NAMES", callback=_names
+        "--on", "Join tables of --scores and --positions by these columns, such as qid,docid.", "NAMES", callback=names
     )
     runs: dict[str, str] = named_models("--run", "Evaluate a TREC run with the judgments of --qrels.", "[NAME=]FILE")
     qrels: Path | None = data_option(

@@ -31,6 +31,13 @@ RENDERERS = {"html": as_html, "json": as_json, "csv": as_per_query_csv}
     learning_curve=options.model_option(
         "--learning-curve", "Add the learning curve of each model file, every N rounds.", "N", type=options.COUNT
     ),
+    columns=options.model_option(
+        "--columns",
+        "Show these columns of the table in opened queries, such as title,query: beside each document, or above the "
+        "lists if all documents of the query have the same value.  [default: columns of numbers, if they are few]",
+        "NAMES",
+        callback=options.names,
+    ),
     no_documents=options.output_option("--no-documents", "Leave out the ids, grades and scores of documents."),
 )
 def report(
@@ -40,6 +47,7 @@ def report(
     comparison: options.Comparison,
     intervals: options.IntervalsOfDifferences,
     gate: options.Gate,
+    columns: list[str],
     no_documents: bool,
     output: Output,
 ) -> int:
@@ -59,6 +67,8 @@ def report(
           --output report.html
       ltr-metrics report scores.parquet --scores base=s0 --scores new=s1 \\
           --segment device --segment n_relevant --output report.html
+      ltr-metrics report products.csv --scores base --scores new --docid sku \\
+          --columns title,query --output report.html
       ltr-metrics report --qrels qrels.txt --run bm25=bm25.run \\
           --run new=new.run --topics qrels --output report.json
     """  # noqa: D301
@@ -67,8 +77,10 @@ def report(
     check_rules(gate, baseline, comparison.yardsticks, has_segments=bool(metrics.by))
     if learning_curve is not None and not inputs.models:
         raise LtrValueError("--learning-curve needs a model file: --model NAME=FILE.")
+    if columns and no_documents:
+        raise LtrValueError("--columns shows values of documents, and --no-documents leaves them out. Choose one.")
     requested = requested_metrics(metrics)
-    source = read_source(inputs, by=metrics.by, cluster=intervals.cluster)
+    source = read_source(inputs, by=metrics.by, cluster=intervals.cluster, shown=columns)
     curves = {}
     if learning_curve is not None:
         request = resolve(requested, **metrics.policy())

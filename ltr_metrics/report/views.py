@@ -14,7 +14,7 @@ from ltr_metrics._rows.per_query import OrderedLabels
 from ltr_metrics.analysis.comparison import Comparison, Difference, shown_row
 from ltr_metrics.analysis.gate import Rule
 from ltr_metrics.analysis.intervals import shown_interval
-from ltr_metrics.analysis.opened_query import OpenedQuery, RankedDocument, score_texts
+from ltr_metrics.analysis.opened_query import OpenedQuery, RankedDocument, score_texts, value_text
 from ltr_metrics.analysis.settings import CORRECTIONS
 from ltr_metrics.evaluation.differences import gain_of
 from ltr_metrics.evaluation.segments import iter_segments
@@ -458,6 +458,8 @@ def _opened(report: Report, comparison: Comparison, row: dict[str, Any], *, is_o
     if opened is not None and baseline is not None:
         before, after = opened.n_relevant_ranked(baseline), opened.n_relevant_ranked(model)
         size += f"; in the top {MAX_DOCUMENTS}: {before} → {after}"
+        shared = "".join(f"{name}: {value_text(value, 'g')}; " for name, value in opened.columns.items())
+        size = f"{shared}{size}"
     title: Pieces = [
         Words(f"{row['qid']}", "name"),
         Words(f"{MARKS[css]} {signed(row['difference'])}", f"change {css}"),
@@ -479,21 +481,26 @@ def _opened(report: Report, comparison: Comparison, row: dict[str, Any], *, is_o
 
 def _list(report: Report, opened: OpenedQuery, model: str, other: str, title: str, *, forward: bool) -> Table:
     documents = opened.rankings[model]
-    columns = list(documents[0].columns) if documents else []
+    columns = documents[0].columns if documents else {}
     rows: list[list[str | Cell]] = []
     for one, score in zip(documents, score_texts(documents, ".4g"), strict=True):
-        numbers = [*(f"{of:.4g}" for of in one.columns.values()), score]
+        values = [
+            Cell(of, "words") if isinstance(of, str) else Cell("", "num", [f"{of:.4g}".replace("-", MINUS)])
+            for of in one.columns.values()
+        ]
         word, where = one.move(other, MAX_DOCUMENTS, forward=forward)
         first = Words(word, "new") if word in ("in", "out") else ARROWS.get(word, "")
         rows.append([
             Cell(f"{one.rank}{'=' * one.is_tied}", "relevant" * ((one.grade or 0) >= 1)),
             Cell("", more=[Drawing("grade", grade_of(report, one.grade))]),
             Cell(str(one.document), "doc"),
-            *(Cell("", "num", [of.replace("-", MINUS)]) for of in numbers),
+            *values,
+            Cell("", "num", [score.replace("-", MINUS)]),
             Cell("", "move", [first, where] if word else []),
         ])  # fmt: skip
     rank = Cell("", more=[Words("rank", "hidden")])
-    head: list[str | Cell] = [rank, "grade", "document", *(Cell(one, "num") for one in (*columns, "score")), "moves"]
+    heads = [Cell(name, "words" if isinstance(value, str) else "num") for name, value in columns.items()]
+    head: list[str | Cell] = [rank, "grade", "document", *heads, Cell("score", "num"), "moves"]
     return Table(head, rows, "l", title)
 
 

@@ -374,6 +374,38 @@ def test_the_facts_name_the_command_and_the_files(tmp_path: Path, capsys: pytest
 
 
 @pytest.mark.usefixtures("no_figures")
+def test_chosen_columns_stand_in_opened_queries(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    X, y, qid = ltr.make_ranking(12, random_state=0)
+    titles = np.array([f"shoe & {i}" if i % 7 else "" for i in range(len(y))])
+    table = {
+        "qid": qid,
+        "label": y,
+        "a": X[:, 0],
+        "b": X[:, 1],
+        "sku": np.arange(len(y)),
+        "price": np.arange(len(y)) / 2,
+    }
+    data, out = tmp_path / "data.csv", tmp_path / "report.html"
+    pd.DataFrame(table | {"title": titles, "query": [f"words of {one}" for one in qid]}).to_csv(data, index=False)
+    arguments = ["report", data, "--scores", "a", "--scores", "b", "--docid", "sku", "--n-resamples", "100"]
+    arguments += ["--metrics", "map", "--columns", "title,query,price"]
+    assert in_process(capsys, *arguments, "-o", out).status == 0
+    page = Page(out.read_text(encoding="utf-8"))
+    assert ["title", "price"] in [row[3:5] for row in page.rows if row[2:3] == ["document"]]
+    documents = [row for row in page.rows if len(row) == 7 and row[2].isdecimal()]
+    assert len(documents) > 50
+    assert all(row[3:5] == [titles[int(row[2])], f"{int(row[2]) / 2:.4g}"] for row in documents)
+    assert in_process(capsys, *arguments, "-o", tmp_path / "report.json").status == 0
+    opened = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))["documents"]
+    assert all(f"query: words of {one['qid']}; " in page.text for one in opened)
+    assert [one["columns"] for one in opened] == [{"query": f"words of {one['qid']}"} for one in opened]
+    for more, message in ((["--no-documents"], "Choose one"), (["--columns", "absent"], "no column 'absent'")):
+        failed = in_process(capsys, *arguments, *more, "-o", out)
+        assert failed.status != 0
+        assert message in failed.err
+
+
+@pytest.mark.usefixtures("no_figures")
 def test_the_leaderboard_marks_the_best_and_what_is_behind() -> None:
     X, y, qid = ltr.make_ranking(60, random_state=0)
     scores = {"good": X[:, 0], "same": X[:, 0], "bad": X[:, 2]}
