@@ -7,7 +7,9 @@ line of `AXES` and of `options_of`, and a new door by a function whose name begi
 
 from __future__ import annotations
 
+import copy
 import itertools
+import json
 import math
 from collections.abc import Callable, Iterator
 from functools import cache, cached_property
@@ -84,7 +86,8 @@ AXES: dict[str, list[Any]] = {
         ["mean_of(m)@2", "sum_of(m)@3", "ndcg@5"],
         ["arp", "kendall", "map", "spearman"],
         ["judged@2", "hit@1", "rbp", "bpref"],
-        ["f1@2", "rprec", "q@3", "pair_accuracy"],
+        ["f1@2", "rprec", "map(rel=2)@3", "pair_accuracy"],
+        ["q@3", "hit(rel=2)@2", "recall(rel=2)@2"],
         [LateGain(k=3), OWN, "ndcg_lin"],
         ["NDCG@10", "ap", "dcg@4", "cg@2"],
     ],
@@ -331,6 +334,64 @@ def relation_chance(case: Case) -> None:
             assert case.direct.chance[name] == pytest.approx(flat[name], rel=1e-9, abs=1e-12, nan_ok=True), name
 
 
+def relation_skill(case: Case) -> None:
+    """The skill, and that of a segment, from the means of a random and of the ideal order."""
+    result = case.direct
+    if not case.row["skill"]:
+        return
+    for name, mean in result.items():
+        chance, ideal = result.chance[name], result.ideal[name]
+        if not math.isnan(result.skill[name]):
+            assert result.skill[name] == pytest.approx((mean - chance) / (ideal - chance), rel=1e-9, abs=1e-12), name
+    if case.row["by"]:
+        alone = case.evaluate(case.frame[case.frame["segment"] == "a"], by=None)
+        for values in ("skill", "chance", "ideal", "standard_error"):
+            found = dict(getattr(result.by["a"], values))
+            assert found == pytest.approx(dict(getattr(alone, values)), rel=1e-9, abs=1e-12, nan_ok=True), values
+
+
+def relation_scaled_weights(case: Case) -> None:
+    """Weights have no unit."""
+    if not case.row["weights"] or case.direct.policy.weighs_undefined_as_one:
+        return
+    scaled = case.evaluate(sample_weight=case.frame["weight"].to_numpy() * 1024)
+    assert dict(scaled) == pytest.approx(dict(case.direct), rel=1e-15, nan_ok=True)
+    assert scaled.standard_error == pytest.approx(dict(case.direct.standard_error), rel=1e-12, nan_ok=True)
+
+
+def relation_positions(case: Case) -> None:
+    """Positions are scores from the other end."""
+    position = case.frame.groupby("query")["score"].rank(method="first", ascending=False)
+    by_score = case.evaluate(y_score=-position.to_numpy())
+    require_same(case.evaluate(y_score=ltr.Positions(position.to_numpy())), by_score)
+
+
+def relation_missing_values(case: Case) -> None:
+    """A column may lack the values of documents that have no rank."""
+    has_rank = np.full(len(case.frame), True)
+    has_rank &= case.frame["retrieved"] if case.row["retrieved"] else True
+    has_rank &= case.frame["judged"] if case.row["judged"] == "drop" else True
+    m = case.frame["m"].where(has_rank).to_numpy()
+    require_same(case.evaluate(columns={"m": m}), case.direct)
+
+
+def relation_tie_audit(case: Case) -> None:
+    """Each tie policy of an audit is that of `evaluate`."""
+    row, metrics = case.row, [one for one in case.metrics if one is not OWN]
+    if case.seed % 2 or not metrics:
+        return
+    given = case.options(case.frame)
+    options = {"convention": row["convention"], "no_relevant": row["no_relevant"]}
+    labels, scores = case.frame["label"].to_numpy(), case.frame["score"].to_numpy()
+    audit = ltr.tie_audit(labels, scores, metrics=metrics, **given, **options)
+    for ties in ("worst", "mean", "best", "stable"):
+        expected = case.evaluate(metrics=metrics, ties=ties, skill=False)
+        for name, value in expected.items():
+            found = audit.to_dict()[name][ties]
+            if found is not None:
+                assert found == pytest.approx(value, rel=1e-12, nan_ok=True), (name, ties)
+
+
 # -- other doors ------------------------------------------------------------------------------------------------------
 
 TABLES: dict[str, Callable[[pd.DataFrame], Any]] = {
@@ -362,7 +423,7 @@ def relation_tables(case: Case) -> None:
 
 def relation_batches(case: Case) -> None:
     case, row = case.as_table, case.row
-    if not case.metrics:
+    if case.seed % 2 or not case.metrics:
         return
     frame = case.frame.sort_values("query", kind="stable")
     cut = int(np.random.default_rng(case.seed).integers(1, len(frame)))
@@ -380,24 +441,35 @@ def relation_dask(case: Case) -> None:
     if case.seed % 8 or set(case.metrics) & {OWN, LateGain(k=3)}:  # a computation of Dask takes as long as ten others
         return
     options = {name: value for name, value in named_options(case).items() if name != "unjudged"}
+    needs_order = case.direct.policy.ties in ("worst", "best") and {"mean_of(m)@2", "sum_of(m)@3"} & set(case.metrics)
     with dask.config.set(scheduler="synchronous"):
         frame = dask.dataframe.from_pandas(case.frame, npartitions=3)
-        found = ltr_metrics.dask.evaluate(frame, metrics=case.metrics, skill=row["skill"], **options, **case.policy)
+        options |= {"metrics": case.metrics, "skill": row["skill"]} | case.policy
+        if needs_order:
+            with pytest.raises(ltr.LtrValueError, match="which a shuffle does not keep"):
+                ltr_metrics.dask.evaluate(frame, **options)
+            return
+        found = ltr_metrics.dask.evaluate(frame, **options)
     require_same(found, case.direct)
+
+
+def written_rows(case: Case, frame: pd.DataFrame) -> list[str]:
+    """Write a table, and return its name and the options of the command for it."""
+    row = case.row
+    frame.to_csv(case.folder / "rows.csv", index=False)
+    options = {"--weight": row["weights"] and "weight", "--segment": row["by"] and "segment"}
+    options |= {"--cluster": row["cluster"] and "user", "--convention": row["convention"], "--ties": row["ties"]}
+    options |= {"--no-relevant": row["no_relevant"], "--docid": "docid"}
+    given = {name: value for name, value in options.items() if value is not None and value is not False}
+    return [str(case.folder / "rows.csv"), *(str(word) for option in given.items() for word in option)]
 
 
 def command_line(case: Case, frame: pd.DataFrame, *more: str) -> ltr.Evaluation:
     """Run ``evaluate`` of the command on a table, and return what it saves."""
-    row, saved = case.row, case.folder / "command.parquet"
-    frame.to_csv(case.folder / "rows.csv", index=False)
-    options = {"--weight": row["weights"] and "weight", "--segment": row["by"] and "segment"}
-    options |= {"--cluster": row["cluster"] and "user", "--convention": row["convention"], "--ties": row["ties"]}
-    options |= {"--no-relevant": row["no_relevant"], "--docid": "docid", "--save": saved}
-    options |= {"--metrics": ",".join(case.metrics), "--scores": "one=score"}
-    given = {name: value for name, value in options.items() if value is not None and value is not False}
-    words = [str(word) for option in given.items() for word in option]
+    saved, metrics = str(case.folder / "command.parquet"), ",".join(case.metrics)
+    given = [*written_rows(case, frame), "--scores", "one=score", "--metrics", metrics, "--save", saved]
     with pytest.raises(SystemExit) as left:
-        main(["evaluate", str(case.folder / "rows.csv"), *words, *more, *(["--skill"] if row["skill"] else [])])
+        main(["evaluate", *given, *more, *(["--skill"] if case.row["skill"] else [])])
     assert left.value.code == 0
     return ltr.load_result(saved)
 
@@ -409,6 +481,76 @@ def relation_command(case: Case) -> None:
     require_same(command_line(case, case.frame), case.direct, "whole")
     in_order = case.frame.sort_values("query", kind="stable")
     require_same(command_line(case, in_order, "--sorted"), case.evaluate(in_order), "--sorted")
+
+
+def relation_values_of_another_tool(case: Case) -> None:
+    """A table of values per query is the result that it was exported from."""
+    if case.row["weights"] or case.direct.policy.unit != "queries":
+        return
+    table = case.direct.to_pandas()[["qid", *case.direct]]
+    lower = [name for name in case.direct.lower_is_better if not is_known(name)]
+    found = ltr.Evaluation.from_per_query(table, convention="default", lower_is_better=lower)
+    require_same(found, case.direct)
+    assert found.lower_is_better == case.direct.lower_is_better
+
+
+def is_known(name: str) -> bool:
+    return not name.startswith((LateGain.NAME, OWN.name))
+
+
+def relation_leaderboard(case: Case) -> None:
+    """The means of a leaderboard, over the queries for which all models have a value, and its order."""
+    if case.seed % 3:  # all pairs take as long as ten evaluations
+        return
+    scores = {"e": case.frame["score"].to_numpy(), "b": case.other_scores(), "c": -case.other_scores()}
+    labels, options = case.frame["label"].to_numpy(), case.options(case.frame)
+    try:
+        board = ltr.compare(scores, labels, metrics=case.metrics, test="t", **options, **case.policy).leaderboard
+    except ltr.LtrError as error:
+        assert any(word in str(error) for word in ("two", "weight")), error  # noqa: PT017  # of too few queries
+        return
+    assert board is not None
+    results = {model: case.evaluate(y_score=one, skill=False) for model, one in scores.items()}
+    for name, lines in board.to_pandas().groupby("metric", sort=False):
+        values = np.array([results[model].per_query[name] for model in lines["model"]])
+        weight = np.ones(values.shape[1]) if case.direct.weight is None else case.direct.weight
+        counts = ~np.isnan(values).any(axis=0) & (weight > 0)
+        if case.direct.policy.weighs_undefined_as_one or not counts.any():
+            continue
+        expected = np.average(values[:, counts], axis=1, weights=weight[counts])
+        np.testing.assert_allclose(lines["mean"], expected, rtol=1e-10, atol=1e-12, err_msg=str(name))
+        sign = 1 if name in case.direct.lower_is_better else -1
+        assert (np.diff(sign * expected) > -1e-9).all(), name
+
+
+def relation_command_of_comparison(case: Case) -> None:
+    """`compare` of the command and of Python, in the last digit that JSON has."""
+    has_clusters = case.row["cluster"]
+    case = copy.copy(case.as_table)
+    case.row = case.row | {"cluster": has_clusters}
+    if case.seed % 4 or not case.metrics or not all(isinstance(one, str) for one in case.metrics):
+        return
+    frame = case.frame.assign(other=case.other_scores())
+    options = {name: value for name, value in named_options(case).items() if name != "unjudged"}
+    try:
+        expected = ltr.compare(
+            ["score", "other"], data=frame, metrics=case.metrics, baseline="score", test="t", **options, **case.policy
+        ).to_pandas()
+    except ltr.LtrError as error:
+        assert any(word in str(error) for word in ("two", "weight")), error  # noqa: PT017  # of too few queries
+        return
+    written = case.folder / "comparison.json"
+    given = ["compare", *written_rows(case, frame), "--scores", "score", "--scores", "other", "--baseline", "score"]
+    given += ["--test", "t", "--format", "json", "--output", str(written)]
+    with pytest.raises(SystemExit) as left:
+        main([*given, "--metrics", ",".join(case.metrics)])
+    assert left.value.code == 0
+    lines = json.loads(written.read_text())["rows"]
+    assert len(lines) == len(expected)
+    for line, row in zip(lines, expected.to_dict("records"), strict=True):
+        for name in ("mean", "difference", "ci_low", "ci_high", "p_value", "wins", "losses", "n_queries"):
+            value = math.nan if line[name] is None else line[name]
+            assert value == pytest.approx(row[name], rel=1e-12, nan_ok=True), name
 
 
 def relation_explained(case: Case) -> None:
@@ -455,28 +597,46 @@ def relation_comparison(case: Case) -> None:
         check = ltr.gate(comparison, [f"{line.metric} > -0.05" if is_low else f"{line.metric} < 0.05"]).checks[0]
         if math.isfinite(check.bound) and math.isfinite(line.ci_low):
             assert check.bound == pytest.approx(line.ci_low if is_low else line.ci_high, abs=1e-12)
-        relative = ltr.gate(comparison, [f"{line.metric} > -5%" if is_low else f"{line.metric} < 5%"]).checks[0]
-        base = comparison.evaluations["e"][line.metric]
-        if base > 0 and math.isfinite(relative.value) and np.array_equal(np.isnan(one), np.isnan(other)):
-            assert relative.value == pytest.approx(line.difference / base, rel=1e-9)
+        rule = f"{line.metric} > -5%" if is_low else f"{line.metric} < 5%"
+        for part in (comparison, comparison.subset(comparison.first.qid[:3].tolist())):  # of too few for an interval
+            (row,) = part.to_pandas().query("metric == @line.metric").itertuples()
+            base = row.mean - row.difference
+            if base > 1e-9:
+                value = ltr.gate(part, [rule]).checks[0].value
+                assert value == pytest.approx(row.difference / base, rel=1e-6, abs=1e-9)
 
 
 def relation_report(case: Case) -> None:
     """The means, the curve by cutoff and the differences of a report are those of `evaluate`."""
     if case.seed % 3:  # a report takes as long as ten evaluations
         return
-    given = case.options(case.frame)
-    given.pop("by", None)
-    queries = ltr.Queries(case.frame["label"].to_numpy(), **given)
+    labels, given = case.frame["label"].to_numpy(), case.options(case.frame)
+    queries = ltr.Queries(labels, **given)
     models = {"e": case.frame["score"].to_numpy(), "b": case.other_scores()}
     try:
         report = summarize(queries, models, case.metrics, baseline="e", complete=True, **case.policy).to_dict()
+        comparison = ltr.compare(
+            models, labels, metrics=case.metrics, baseline="e", test="t", **given, **case.policy
+        ).to_pandas()
     except ltr.LtrError as error:
         assert any(word in str(error) for word in ("two", "weight", "none of its", "for every order")), error  # noqa: PT017
         return
     for line in report["means"]:
         if line["model"] == "e":
             assert line["mean"] == pytest.approx(case.direct[line["metric"]], abs=1e-12, nan_ok=True)
+    for line, expected in zip(report["comparison"]["rows"], comparison.to_dict("records"), strict=True):
+        for name in ("difference", "ci_low", "ci_high", "effect_size", "wins", "losses", "mde", "n_queries"):
+            value = math.nan if line[name] is None else line[name]
+            assert value == pytest.approx(expected[name], rel=1e-12, nan_ok=True), name
+    for line in report["relative"]:
+        (row,) = comparison.query("metric == @line['metric']").itertuples()
+        if line["value"] is not None:
+            assert line["value"] == pytest.approx(row.difference / (row.mean - row.difference), rel=1e-6, abs=1e-9)
+    for line in report["segments"]:
+        if line["model"] == "e":
+            of_segment = case.direct.by[line["segment"]]
+            found = {name: math.nan if value is None else value for name, value in line["mean"].items()}
+            assert found == pytest.approx(dict(of_segment), rel=1e-12, nan_ok=True)
     for curve in report["curves"]:
         by_model = {name: of_model["mean"] for name, of_model in curve["curves"].items()}
         for at, k in enumerate(curve["k"]):
@@ -522,11 +682,12 @@ def train_xgboost(case: Case, X: np.ndarray, rows: pd.DataFrame, metrics: list[A
     log, qid = ltr.PerQueryLog(), rows["query"].to_numpy()
     options: dict[str, Any] = {"sample_weight": rows["weight"]} if case.row["weights"] else {}
     options |= {"columns": {"m": rows["m"]}, "log": log, "names": "canonical"} | case.policy
-    monitor = Monitor(metrics, X, rows["label"], qid=qid, **options)
+    margin = X[:, 0] / 2
+    monitor = Monitor(metrics, X, rows["label"], qid=qid, base_margin=margin, **options)
     train = xgb.DMatrix(X, rows["label"], qid=qid)
     model = xgb.train({"objective": "rank:ndcg", "nthread": 1}, train, 2, callbacks=[monitor], verbose_eval=False)
     weight = rows.groupby("query", sort=False)["weight"].first() if case.row["weights"] else None
-    data = xgb.DMatrix(X, rows["label"], qid=qid, weight=weight)
+    data = xgb.DMatrix(X, rows["label"], qid=qid, weight=weight, base_margin=margin)
     return Rounds(log, model.predict(data, output_margin=True), model, data)
 
 
