@@ -107,6 +107,14 @@ def covering(axes: dict[str, list[Any]], rng: np.random.Generator) -> Iterator[R
         yield {axis: axes[axis][value] for axis, value in best.items()}
 
 
+def own_policies(axes: dict[str, list[Any]], rng: np.random.Generator) -> Iterator[Row]:
+    """Yield a row for each convention with its own policy under weights, where undefined values may have another."""
+    for convention in axes["convention"]:
+        drawn = {axis: values[int(rng.integers(len(values)))] for axis, values in axes.items()}
+        own = {"convention": convention, "ties": None, "no_relevant": None, "metrics": axes["metrics"][0]}
+        yield drawn | own | {"weights": "uneven"}
+
+
 def pairs_of(row: dict[str, int], pairs: list[tuple[str, str]]) -> set[tuple[str, int, str, int]]:
     return {(a, row[a], b, row[b]) for a, b in pairs}
 
@@ -608,7 +616,7 @@ def relation_comparison(case: Case) -> None:
 
 def relation_report(case: Case) -> None:
     """The means, the curve by cutoff and the differences of a report are those of `evaluate`."""
-    if case.seed % 3:  # a report takes as long as ten evaluations
+    if case.seed % 3 and not case.direct.policy.weighs_undefined_as_one:  # a report takes as long as ten evaluations
         return
     labels, given = case.frame["label"].to_numpy(), case.options(case.frame)
     queries = ltr.Queries(labels, **given)
@@ -767,7 +775,8 @@ SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 20
 @cache
 def cases_of(seed: int) -> list[Case]:
     """Return the cases of a seed, without those whose convention has none of the metrics."""
-    rows = covering(AXES, np.random.default_rng(seed))
+    rng = np.random.default_rng(seed)
+    rows = [*covering(AXES, rng), *own_policies(AXES, rng)]
     cases = [Case(row, 1000 * seed + number) for number, row in enumerate(rows)]
     return [case for case in cases if case.direct is not None]
 
