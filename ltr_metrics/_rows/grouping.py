@@ -18,7 +18,7 @@ from ltr_metrics._rows.checks import (
     refuse_different_indexes,
     refuse_unequal_indexes,
 )
-from ltr_metrics._rows.id_columns import codes_by_first_appearance, refuse_missing
+from ltr_metrics._rows.id_columns import codes_by_first_appearance, refuse_flags_beside_numbers, refuse_missing
 from ltr_metrics._rows.ids import id_texts, positions_by_text, refuse_ids_of_one_text, spelling_hint
 from ltr_metrics._rows.signatures import explaining_calls
 from ltr_metrics.errors import LtrTypeError, LtrValueError, one_line, warn
@@ -33,6 +33,8 @@ OF_SCORERS = " In scikit-learn, ltr_metrics.sklearn.make_scorer makes a scorer t
 def _group_by_ids(ids: AnyArray) -> Grouping:
     """Group rows by id, in any order."""
     is_object = ids.dtype == object
+    if is_object:
+        refuse_flags_beside_numbers(ids, QID)
     # Find the runs of equal ids first: sorted input then costs one comparison per row, and the rest
     # works on one entry per run.
     changes = _object_changes(ids) if is_object else ids[1:] != ids[:-1]

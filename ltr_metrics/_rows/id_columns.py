@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -67,9 +68,23 @@ def ordered_categories(values: Any) -> list[Hashable] | None:
     return list(categorical.categories) if getattr(categorical, "ordered", None) is True else None
 
 
+def refuse_flags_beside_numbers(ids: AnyArray, name: str) -> None:
+    """Refuse True beside 1, and False beside 0, among Python objects: they are equal, and their texts are not."""
+    kinds = set(map(type, ids.tolist()))
+    if len(kinds) > 1 and kinds & {bool, np.bool_}:
+        is_flag = np.fromiter((isinstance(one, (bool, np.bool_)) for one in ids), dtype=np.bool_, count=len(ids))
+        flags, others = set(ids[is_flag].tolist()), [one for one in ids[~is_flag] if isinstance(one, Number)]
+        if both := [one for one in others if one in flags]:
+            raise LtrValueError(
+                f"{name} has the ids {bool(both[0])} and {both[0]!r}, which are one for Python and two as text. Give "
+                "all ids the same type."
+            )
+
+
 def codes_by_first_appearance(ids: AnyArray, name: str) -> tuple[AnyArray, IntArray]:
     """Return the distinct ids in order of first appearance, and the position of each entry's id."""
     if ids.dtype == object:  # of any hashable type: a dict keeps 1 and "1" apart and remembers the order
+        refuse_flags_beside_numbers(ids, name)
         try:
             code = {value: at for at, value in enumerate(dict.fromkeys(ids.tolist()))}
         except TypeError as error:

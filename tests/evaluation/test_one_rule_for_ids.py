@@ -276,6 +276,17 @@ def test_one_column_does_not_hold_a_number_and_its_text(name: str) -> None:
         ltr.evaluate([1, 1], [1, 2], metrics="mrr", **{"qid": ["a", "b"], name: [7, "7"]})
 
 
+@pytest.mark.parametrize("name", ["qid", "by", "cluster"])
+@pytest.mark.parametrize("ids", [[True, 1], [1.0, np.True_], [0, False]])
+def test_a_flag_is_not_the_number_that_it_is_equal_to(name: str, ids: list[Any]) -> None:
+    with pytest.raises(
+        ltr.LtrValueError, match=f"{name} has the ids (True|False) and [01].*, which are one for Python"
+    ):
+        ltr.evaluate([1, 1], [1, 2], metrics="mrr", **{"qid": ["a", "b"], name: np.array(ids, dtype=object)})
+    parts = [ltr.evaluate([1], [1], qid=np.array([one], dtype=object), metrics="mrr") for one in ids]
+    assert concat(parts).n_queries == 2
+
+
 def test_parts_may_have_numbers_and_their_texts() -> None:
     parts = [
         ltr.evaluate([1], [1], qid=[at], by=[label], metrics="mrr") for at, label in enumerate([7, "7", 7.0, "07"])
