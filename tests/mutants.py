@@ -155,7 +155,7 @@ MUTANTS = [  # tests, file, code, and the fault in its place
     ("hosts/test_logged_names.py", "_hosts/log_names.py", 'name.rpartition(" ")[2], name)', "name, name)"),
     ("hosts/test_host_contract.py", "_hosts/log_names.py", "owner = request.asked | {canonical: canonical", "owner = {canonical: canonical"),
     ("metrics/test_exact.py", "evaluation/means.py", "int(np.frexp(weight.max())[1]) if weight.any() else LEAST_EXPONENT", "0"),
-    ("metrics/test_exact.py", "metrics/cascade.py", "np.exp(np.log1p(-self.p_break) * np.arange(depth))", "(1 - self.p_break) ** np.arange(depth)"),
+    ("metrics/test_exact.py", "metrics/cascade.py", "1 - Fraction(self.p_break)", "Fraction(1 - self.p_break)"),
     ("metrics/test_ideal.py", "metrics/dcg.py", "np.maximum(queries.n_ranked, 1) if self", "queries.n_ranked if self"),
     ("io/test_io.py", "io/letor.py", " & (column == np.floor(column))", ""),
     ("cli/test_other_tools.py", "evaluation/values_table.py", " and np.ptp(others) > 0", ""),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+from decimal import localcontext
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -16,6 +18,7 @@ from table import TABLE, Entry
 
 import ltr_metrics as ltr
 from ltr_metrics.metrics import METRICS
+from ltr_metrics.metrics.base import powers
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:(err|pfound) (counts grades|takes the labels)"
@@ -156,3 +159,11 @@ def test_grades_above_31_and_fractional_grades() -> None:
 def test_labels_without_a_value_are_refused(name: str, labels: list[float], message: str) -> None:
     with pytest.raises(ltr.LtrValueError, match=message):
         ltr.evaluate(labels, [2, 1], group=[2], metrics=name)
+
+
+@pytest.mark.parametrize("base", [Fraction(0), Fraction(0.8), 1 - Fraction(0.15), 1 - Fraction(1e-17)])
+def test_powers_have_the_digits_of_exact_numbers(base: Fraction) -> None:
+    with localcontext() as context:
+        context.prec = 3  # the caller's decimals have no part in it
+        found = powers(base, 100)
+    np.testing.assert_array_max_ulp(found, np.array([float(base**i) for i in range(100)]), maxulp=3)
