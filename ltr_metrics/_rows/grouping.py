@@ -18,8 +18,15 @@ from ltr_metrics._rows.checks import (
     refuse_different_indexes,
     refuse_unequal_indexes,
 )
-from ltr_metrics._rows.id_columns import codes_by_first_appearance, refuse_flags_beside_numbers, refuse_missing
-from ltr_metrics._rows.ids import id_texts, positions_by_text, refuse_ids_of_one_text, spelling_hint
+from ltr_metrics._rows.ids import (
+    codes_by_first_appearance,
+    id_texts,
+    positions_by_text,
+    refuse_flags_beside_numbers,
+    refuse_ids_of_one_text,
+    refuse_missing,
+    spelling_hint,
+)
 from ltr_metrics._rows.signatures import explaining_calls
 from ltr_metrics.errors import LtrTypeError, LtrValueError, one_line, warn
 

@@ -17,8 +17,7 @@ from ltr_metrics._rows.checks import (
     pandas_index,
 )
 from ltr_metrics._rows.grouping import GroupedRows
-from ltr_metrics._rows.id_columns import label_codes, ordered_categories
-from ltr_metrics._rows.ids import WORDS_FOR_MISSING, id_texts
+from ltr_metrics._rows.ids import WORDS_FOR_MISSING, id_texts, label_codes, ordered_categories
 from ltr_metrics.errors import LtrTypeError, LtrValueError, one_line, warn
 
 

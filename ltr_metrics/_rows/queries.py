@@ -25,8 +25,7 @@ from ltr_metrics._rows.checks import (
     require_option,
 )
 from ltr_metrics._rows.grouping import GroupedRows
-from ltr_metrics._rows.id_columns import as_document_ids
-from ltr_metrics._rows.ids import WORDS_FOR_MISSING
+from ltr_metrics._rows.ids import WORDS_FOR_MISSING, as_document_ids
 from ltr_metrics._rows.per_query import (
     Labels,
     Segmentations,

@@ -10,7 +10,7 @@ import numpy as np
 from ltr_metrics._rows.checks import AnyArray, FloatArray
 from ltr_metrics._rows.ids import id_text
 from ltr_metrics.errors import one_line
-from ltr_metrics.evaluation.differences import gain_of
+from ltr_metrics.evaluation.ranges import gain_of
 from ltr_metrics.evaluation.tables import Result, Table, TableOrText
 
 MAX_PRINTED = 5

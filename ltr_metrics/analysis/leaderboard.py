@@ -15,10 +15,9 @@ from ltr_metrics.analysis.inference import Sample
 from ltr_metrics.analysis.settings import Settings
 from ltr_metrics.errors import LtrKeyError
 from ltr_metrics.evaluation.by_metric import ByMetric
-from ltr_metrics.evaluation.differences import difference_of, gain_of
 from ltr_metrics.evaluation.limits import t_quantile
 from ltr_metrics.evaluation.means import counting
-from ltr_metrics.evaluation.ranges import ends_within, possible_values, range_of
+from ltr_metrics.evaluation.ranges import difference_of, ends_within, gain_of, possible_values, range_of
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.evaluation.tables import Record, Table, TableOrText, Tabular
 from ltr_metrics.metrics.base import Metric

@@ -15,8 +15,7 @@ import numpy as np
 
 from ltr_metrics._rows.checks import FloatArray, require_confidence
 from ltr_metrics.errors import import_extra
-from ltr_metrics.evaluation.differences import SAME
-from ltr_metrics.evaluation.ranges import ANYTHING, Possible
+from ltr_metrics.evaluation.ranges import ANYTHING, SAME, Possible
 
 PROBE = 1_000  # units of which a look mostly suffices
 POLE = 0.25  # of ABC's denominator 1 - k w, which the usual levels do not come near

@@ -1,4 +1,7 @@
-"""The range of a metric, which bounds its mean, and within which intervals are shown; the computed ends stay."""
+"""Which values a metric can have, and the difference of two values of it.
+
+The range of a metric bounds its mean, and intervals are shown within it; their computed ends stay.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,7 @@ from ltr_metrics.metrics.shown import Judged
 
 Range = tuple[float, float]
 UNBOUNDED: Range = (-math.inf, math.inf)
+SAME = 1e-12  # largest difference by rounding, relative to the larger of two values: of sums in another order
 
 
 class Possible(NamedTuple):
@@ -97,3 +101,14 @@ def ends_within(row: Any, of_values: Range) -> dict[str, Any]:
     """Return ``ci_low`` and ``ci_high`` of a row, cut off at a range."""
     low, high = within([row.ci_low, row.ci_high], of_values).tolist()
     return {"ci_low": low, "ci_high": high}
+
+
+def difference_of(one: Any, other: Any) -> Any:
+    """Return one - other: exactly 0 where they differ only by rounding, NaN where one is NaN."""
+    difference = np.asarray(one, dtype=np.float64) - other
+    return np.where(np.abs(difference) <= SAME * np.maximum(np.abs(one), np.abs(other)), 0.0, difference)
+
+
+def gain_of(difference: FloatArray, *, higher_is_better: bool) -> FloatArray:
+    """Return differences with the sign that is positive where the value has become better."""
+    return difference if higher_is_better else -difference

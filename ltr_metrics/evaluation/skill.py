@@ -26,8 +26,8 @@ from ltr_metrics.evaluation.best_order import (
     merits_declared,
     merits_of_grades,
 )
-from ltr_metrics.evaluation.differences import SAME, difference_of
 from ltr_metrics.evaluation.means import mean, means
+from ltr_metrics.evaluation.ranges import SAME, difference_of
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.order import PairAccuracy
 from ltr_metrics.metrics.requests import Request, declared_sums, sums_and_functions

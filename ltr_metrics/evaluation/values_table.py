@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from ltr_metrics._rows.checks import AnyArray, FloatArray, as_numbers, copy_of, is_number_text, named_columns
-from ltr_metrics._rows.id_columns import require_ids
-from ltr_metrics._rows.ids import id_texts, positions_without_repetition
+from ltr_metrics._rows.ids import id_texts, positions_without_repetition, require_ids
 from ltr_metrics._rows.words import ConventionName
 from ltr_metrics.errors import LtrKeyError, LtrValueError, warn
 from ltr_metrics.evaluation.ranges import declared_range, possible_values

@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 
 from ltr_metrics._rows.checks import AnyArray, as_ids
-from ltr_metrics._rows.id_columns import codes_by_first_appearance
-from ltr_metrics._rows.ids import id_texts
+from ltr_metrics._rows.ids import codes_by_first_appearance, id_texts
 from ltr_metrics._rows.json_values import json_id
 from ltr_metrics._rows.per_query import Labels
 from ltr_metrics.errors import LtrValueError, import_extra

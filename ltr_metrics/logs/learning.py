@@ -13,11 +13,10 @@ import numpy as np
 
 from ltr_metrics._rows.checks import FloatArray, IntArray, require_confidence
 from ltr_metrics.errors import LtrValueError, one_line
-from ltr_metrics.evaluation.differences import difference_of
 from ltr_metrics.evaluation.joint import largest_t
 from ltr_metrics.evaluation.limits import effective_number, influence, t_quantile
 from ltr_metrics.evaluation.means import counting, mean_interval, scaled_weights, standard_error
-from ltr_metrics.evaluation.ranges import possible_values, range_of, within
+from ltr_metrics.evaluation.ranges import difference_of, possible_values, range_of, within
 from ltr_metrics.evaluation.tables import Result
 
 MOST_ROUNDS = 300  # whose largest t is drawn; of more rounds, evenly spaced ones, which are as different

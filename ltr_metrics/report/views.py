@@ -16,7 +16,7 @@ from ltr_metrics.analysis.gate import Rule
 from ltr_metrics.analysis.intervals import shown_interval
 from ltr_metrics.analysis.opened_query import OpenedQuery, RankedDocument, score_texts, value_text
 from ltr_metrics.analysis.settings import CORRECTIONS
-from ltr_metrics.evaluation.differences import gain_of
+from ltr_metrics.evaluation.ranges import gain_of
 from ltr_metrics.evaluation.segments import iter_segments
 from ltr_metrics.evaluation.tables import Cell, Drawing, Piece, Table, Words
 from ltr_metrics.report.numbers import MINUS, interval, listed, number, percent, percents, signed

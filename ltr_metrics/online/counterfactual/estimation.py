@@ -7,7 +7,7 @@ from typing import Any, get_args
 import numpy as np
 
 from ltr_metrics._rows.checks import as_flags, refuse_different_indexes, require_option
-from ltr_metrics._rows.id_columns import label_codes
+from ltr_metrics._rows.ids import label_codes
 from ltr_metrics._rows.words import MethodOfPropensities
 from ltr_metrics.errors import LtrTypeError, LtrValueError, warn
 from ltr_metrics.online.counterfactual.harvesting import Cells, estimate_by_harvesting

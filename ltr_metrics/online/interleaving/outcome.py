@@ -12,13 +12,13 @@ from typing import Any, get_args
 import numpy as np
 
 from ltr_metrics._rows.checks import FloatArray, IntArray, require_confidence, require_option
-from ltr_metrics._rows.id_columns import label_codes
+from ltr_metrics._rows.ids import label_codes
 from ltr_metrics._rows.json_values import DataFrame, to_dataframe, to_json
 from ltr_metrics._rows.per_query import warn_of_words_for_missing
 from ltr_metrics._rows.words import OutcomeBy
 from ltr_metrics.analysis.inference import Sample, intervals, p_values
 from ltr_metrics.errors import LtrTypeError, LtrValueError, import_extra
-from ltr_metrics.evaluation.differences import difference_of
+from ltr_metrics.evaluation.ranges import difference_of
 from ltr_metrics.evaluation.tables import Table, Tabular
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.requests import resolve
