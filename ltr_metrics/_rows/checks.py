@@ -219,7 +219,8 @@ def is_number_text(value: object) -> bool:
 
 def decimal_hint(text: object) -> str:
     """Return a remedy for a number that is written with commas, or else an empty string."""
-    return " Write numbers with a point, such as 0.5, and without commas." * bool(re.search(r"\d,\d", str(text)))
+    has_commas = re.search(r"\d,\d", str(text))
+    return " Write numbers with a point, such as 0.5, and without commas." if has_commas else ""
 
 
 def _refuse_inexact(array: AnyArray, name: str) -> None:

@@ -364,7 +364,7 @@ class LabelledQueries(GroupedRows):
         """Raise an error that names the first row of a mask, if it has any."""
         if is_bad.any():
             row = int(is_bad.argmax())
-            found = f"got {values[row]} at {self.where(row)} (rows like this: {int(is_bad.sum()):,})."
+            found = f"got {values[row]} at {self.where(row)} (such rows: {int(is_bad.sum()):,})."
             raise LtrValueError(f"{rule}: {found} {remedy}".rstrip())
 
     def _drop_unjudged(self, labels: AnyArray, judged: BoolArray) -> None:

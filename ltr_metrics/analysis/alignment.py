@@ -303,7 +303,8 @@ def _positions(who: str, run: Evaluation, reference: Evaluation) -> IntArray:
     missing = [reference.json_qid[at] for text, at in expected.items() if text not in positions]
     extra = [run.json_qid[at] for text, at in positions.items() if text not in expected]
     if missing or extra:
-        faults = [f"lacks {_some(missing)}"] * bool(missing) + [f"has {_some(extra)} in addition"] * bool(extra)
+        faults = [f"lacks {_some(missing)}"] if missing else []
+        faults += [f"has {_some(extra)} in addition"] if extra else []
         common = ', or compare those that all have: queries="common"'
         same = f" Evaluate all models on the same queries{'' if len(missing) == len(expected) else common}."
         hint = spelling_hint(extra, missing) or same

@@ -63,7 +63,8 @@ def with_options(error: Exception) -> str:
     message, options = str(error), click.get_current_context().command.params
     words = WORDS_OF_PYTHON | {str(one.name): one.opts[-1] for one in options if one.opts[-1] != f"--{one.name}"}
     named = [f"{name} is {word}" for name, word in words.items() if _names_argument(message, name)]
-    notes = [f"On the command line, {', '.join(named)}."] * bool(named) + _notes_on_rows(message)
+    notes = [f"On the command line, {', '.join(named)}."] if named else []
+    notes += _notes_on_rows(message)
     return "\n".join([message, " ".join(notes)]) if notes else message
 
 

@@ -59,7 +59,7 @@ def refuse_absent(table: Any, has: str, name: str, error: Exception, remedy: str
     """Raise an error for a column that a table does not have."""
     known = list(map(str, column_names(table))) if has_named_columns(table) else []
     if name not in known:
-        listed = f" It has {', '.join(known)}." * bool(known)
+        listed = f" It has {', '.join(known)}." if known else ""
         raise LtrKeyError(f"{has} no column {name!r}.{did_you_mean(name, known)}{listed}{remedy}") from error
 
 

@@ -26,7 +26,7 @@ class Limits(NamedTuple):
 
     low: float = math.nan
     high: float = math.nan
-    reason: str = ""  # why there is none
+    reason: str = ""  # for which the ends are NaN
     is_bound: bool = False  # whether they are those of `bounds`, and not of the formula
 
 

@@ -237,14 +237,15 @@ def note_on_scale(
     of_defined = [mean(np.where(is_filled, np.nan, end), weight) for end in (chance, ideal)]
     if _is_little(*of_defined):
         return (
-            f"says little here: a random order scores {of_defined[0]:.4g}, and the ideal one {of_defined[1]:.4g}. If "
-            "most documents are relevant, set rel=, use another gain, or add documents that are not relevant."
+            f"hardly tells good rankings from bad ones here: a random order scores {of_defined[0]:.4g}, and the ideal "
+            f"one {of_defined[1]:.4g}. If most documents are relevant, set rel=, use another gain, or add documents "
+            "that are not relevant."
         )
     if _is_little(low, high):
         return (
-            f"says little here: a random order scores {low:.4g}, because {int(is_filled.sum()):,} of "
-            f"{int((~np.isnan(value)).sum()):,} queries are undefined and get a number. Without them it scores "
-            f"{of_defined[0]:.4g}: leave them out with no_relevant='skip'."
+            f"hardly tells good rankings from bad ones here: a random order scores {low:.4g}, because "
+            f"{int(is_filled.sum()):,} of {int((~np.isnan(value)).sum()):,} queries are undefined and get a number. "
+            f"Without them it scores {of_defined[0]:.4g}: leave them out with no_relevant='skip'."
         )
     return None
 

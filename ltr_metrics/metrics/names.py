@@ -241,7 +241,7 @@ def _of_slug(slug: str) -> str | None:
             values[word] = []
         else:
             values.setdefault(next(reversed(values), cls.POSITIONAL or ""), []).append(word)
-    return stem + _inside(values, cls.POSITIONAL) + f"@{k}" * bool(k)
+    return stem + _inside(values, cls.POSITIONAL) + (f"@{k}" if k else "")
 
 
 def _inside(values: Mapping[str, Sequence[str]], positional: str | None) -> str:

@@ -33,7 +33,7 @@ class PairAccuracy(Metric):
     Parameters
     ----------
     tied : float, default 0.5
-        What a pair with equal scores counts, from 0 to 1.
+        Credit for a pair with equal scores, from 0 to 1.
     average : {"macro", "micro"}, default "macro"
         Mean over queries, or over the pairs of all queries. With ``"micro"``, each query has its
         number of pairs as its weight, times the weight that you give it. An evaluation has one

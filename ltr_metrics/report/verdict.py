@@ -259,7 +259,7 @@ def limit_text(rule: Rule) -> str:
 def facts_parts(report: Report) -> dict[str, Pieces]:
     """Return the facts about the data and the run."""
     of_source = {file: digest for file, digest in report.files.items() if file in report.source}
-    data: list[Piece] = [] if of_source else [Words(report.source, "name")] * bool(report.source)
+    data: list[Piece] = [Words(report.source, "name")] if report.source and not of_source else []
     for file, digest in of_source.items():
         data += [Words(file, "name"), Words(f"sha256 {digest[:8]}", "code")]
     facts: dict[str, Pieces] = {"Data": data}

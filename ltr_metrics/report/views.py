@@ -94,10 +94,14 @@ def _leaderboard(report: Report) -> Iterator[PagePart]:
     for model in models:
         role = ""
         if comparison is not None:
-            role = "baseline" if model == comparison.baseline else "yardstick" * (model in comparison.yardsticks)
+            role = "yardstick" if model in comparison.yardsticks else ""
+            role = "baseline" if model == comparison.baseline else role
         more = [Words(role, "small")] if role else []
         rows.append(
-            [Cell(model, "base" * (role == "baseline"), more), *(_standing(report, model, one) for one in metrics)]
+            [
+                Cell(model, "base" if role == "baseline" else "", more),
+                *(_standing(report, model, one) for one in metrics),
+            ]
         )
     ranks = [Words("", "ranks")] if board is not None else []  # below those of the models
     for word, ends in (("ideal", "ideal"), ("random", "chance")) if has_skill else ():
@@ -323,8 +327,10 @@ def _segments(report: Report) -> list[PagePart]:
         if order is not None:
             segments.sort(key=lambda one, order=order: order[id_text(one[1])])  # type: ignore[misc]
     options = {report.names[metric]: _of_metric(report, metric, models, of_segmentation, sizes) for metric in first}
-    note = Line([f"These are the {MAX_SEGMENTS} largest of {len(found):,} segments."])
-    return [Choice("Metric", options), *[note] * (len(found) > MAX_SEGMENTS)]
+    choice = Choice("Metric", options)
+    if len(found) <= MAX_SEGMENTS:
+        return [choice]
+    return [choice, Line([f"These are the {MAX_SEGMENTS} largest of {len(found):,} segments."])]
 
 
 def _of_metric(
@@ -340,7 +346,8 @@ def _of_metric(
     axis = Axis(near_values(list(shown.values())), DIGITS_OF_SEGMENTS)
     scale = [] if comparison is None else [axis.scale()]
     head = [Cell("segment"), Cell("queries", "num")]
-    head += [Cell("baseline", "num")] * (comparison is not None)
+    if comparison is not None:
+        head.append(Cell("baseline", "num"))
     rows: list[list[str | Cell]] = []
     for of, segments in segmentations.items():
         rows += [[Cell(str(of), "group")]] if of is not None else []
@@ -418,7 +425,8 @@ def _queries(report: Report, comparison: Comparison) -> list[PagePart]:
     key: list[Piece] = [Drawing("grade", grade_of(report, float(one))) for one in (top_grade(report), 0)]
     key += ["grade", Words("= tied with a neighbour, here in input order", ""), Words("↑ ↓ rank in the other list", "")]
     key += [Words("in", "new"), Words("out", "new"), f"enters or leaves the top {MAX_DOCUMENTS}"]
-    return [*[Line(key, "key legend")] * bool(opened), Choice("Metric and model", options)]
+    choice = Choice("Metric and model", options)
+    return [Line(key, "key legend"), choice] if opened else [choice]
 
 
 def _strip(report: Report, comparison: Comparison, metric: str, model: str) -> Iterator[PagePart]:
@@ -491,7 +499,7 @@ def _list(report: Report, opened: OpenedQuery, model: str, other: str, title: st
         word, where = one.move(other, MAX_DOCUMENTS, forward=forward)
         first = Words(word, "new") if word in ("in", "out") else ARROWS.get(word, "")
         rows.append([
-            Cell(f"{one.rank}{'=' * one.is_tied}", "relevant" * ((one.grade or 0) >= 1)),
+            Cell(f"{one.rank}{'=' if one.is_tied else ''}", "relevant" if (one.grade or 0) >= 1 else ""),
             Cell("", more=[Drawing("grade", grade_of(report, one.grade))]),
             Cell(str(one.document), "doc"),
             *values,

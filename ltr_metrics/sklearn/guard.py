@@ -65,7 +65,7 @@ def part_of(estimator: Any, X: Any, queries: Queries, labels: AnyArray) -> PartO
     if cut:
         raise LtrValueError(
             f"Query {cut[0]!r} is on both sides of the split, with {known[cut[0]][0]} documents in the training "
-            f"part and {scored[cut[0]][0]} others here (queries like this: {len(cut):,} of {len(scored):,}). "
+            f"part and {scored[cut[0]][0]} others here (such queries: {len(cut):,} of {len(scored):,}). "
             "The model has seen documents of a test query, and the score would be that of a fragment: split with "
             "cv=GroupKFold() and groups=qid. (If these are other queries, give them other ids.)"
         )

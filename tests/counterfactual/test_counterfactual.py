@@ -141,7 +141,7 @@ def test_estimated_propensities_are_evaluated_whatever_they_are(estimator: str) 
     one = ClickMetric(metric="dcg@10", estimator=estimator, baseline="guess" if estimator == "dr" else None)
     relative = dataclasses.replace(one, relative=True)
     assert queries.evaluate(scores, relative)[relative] == result
-    with pytest.raises(ltr.LtrValueError, match=r"from 0 to 1: got 1\..*\(rows like this: 3,000\).*relative=True"):
+    with pytest.raises(ltr.LtrValueError, match=r"from 0 to 1: got 1\..*\(such rows: 3,000\).*relative=True"):
         queries.evaluate(scores, one)
 
 

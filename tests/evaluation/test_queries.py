@@ -46,8 +46,8 @@ def objects(*values: Any) -> Any:
 
 # fmt: off
 BAD: list[tuple[dict[str, Any], str]] = [
-    ({"y_score": [0.1, NAN, 0.3, NAN]}, r"y_score must not be NaN: got nan at row 1 \(query 0\) \(rows like this: 2\)"),
-    ({"y_score": [NAN, 0.2, 0.3, NAN], "retrieved": [0, 1, 1, 1]}, r"nan at row 3 \(query 1\) \(rows like this: 1\)"),
+    ({"y_score": [0.1, NAN, 0.3, NAN]}, r"y_score must not be NaN: got nan at row 1 \(query 0\) \(such rows: 2\)"),
+    ({"y_score": [NAN, 0.2, 0.3, NAN], "retrieved": [0, 1, 1, 1]}, r"nan at row 3 \(query 1\) \(such rows: 1\)"),
     ({"y_score": [0.1, 0.2, 0.3]}, "y_score must have one entry per row.*3 entries for 4 rows"),
     ({"y_score": [[0.1, 0.2], [0.3, 0.4], [0, 0], [1, 1]]}, r"one-dimensional.*shape \(4, 2\)"),
     ({"y_score": ["a", "b", "c", "d"]}, "y_score must be numbers .* got 'a' at row 0"),

@@ -189,7 +189,7 @@ def test_errors_come_out_of_threads_as_they_are() -> None:
     for row in (0, 1, 17, len(y) - 1):
         score = X[:, 0].copy()
         score[row] = np.nan
-        with pytest.raises(ltr.LtrValueError, match=rf"got nan at row {row} \(query \d+\) \(rows like this: 1\)"):
+        with pytest.raises(ltr.LtrValueError, match=rf"got nan at row {row} \(query \d+\) \(such rows: 1\)"):
             ltr.evaluate(y, score, qid=qid, n_threads=3)
 
     def fails(grades: np.ndarray, columns: dict[str, np.ndarray]) -> float:

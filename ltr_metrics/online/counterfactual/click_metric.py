@@ -207,6 +207,6 @@ def _numbers(queries: LabelledQueries, name: str, highest: float = 1.0, remedy: 
     is_bad = (column < 0) | (column > highest)
     if is_bad.any():
         rule = "a probability, from 0 to 1" if highest == 1 else "at least 0"
-        got = f"{column[is_bad][0]:g} at {queries.where(int(is_bad.argmax()))} (rows like this: {is_bad.sum():,})"
+        got = f"{column[is_bad][0]:g} at {queries.where(int(is_bad.argmax()))} (such rows: {is_bad.sum():,})"
         raise LtrValueError(f"{name} must be {rule}: got {got}.{remedy if column[is_bad][0] > 1 else ''}")
     return column

@@ -187,7 +187,7 @@ def diagnose(
         f"The effective sample size is {effective:.3g} clicks, of {len(weight):,}. Below {FEW_CLICKS}, the estimate "
         "and its standard error are unreliable. Log more impressions, or clip the weights (clip=)."
     )
-    warnings = [few] * (effective < FEW_CLICKS)
+    warnings = [few] if effective < FEW_CLICKS else []
     warnings += [
         f"One {unit} contributes {100 * share:.3g} % of the estimate of {name}. Its standard error is unreliable. "
         "Log more impressions, or clip the weights (clip=)."

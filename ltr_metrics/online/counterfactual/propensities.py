@@ -183,6 +183,6 @@ def as_positions(values: Any, name: str, n_rows: int | None = None, *, lowest: i
         also = " 0 is a row that was not displayed." if lowest == 0 else " The first position is 1."
         raise LtrValueError(
             f"{name} must be whole numbers from {lowest} to {HIGHEST_POSITION:,}: got {numbers[row]:g} at row {row} "
-            f"(rows like this: {int(is_bad.sum()):,}).{also}"
+            f"(such rows: {int(is_bad.sum()):,}).{also}"
         )
     return numbers.astype(np.intp)

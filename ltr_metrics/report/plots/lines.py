@@ -238,7 +238,7 @@ class MetricOverKDisplay(Display):
         return self._names_ends(len(self._series()))
 
     def _kind(self) -> str:
-        return f"{'differences in ' * (self.baseline is not None)}{self.metric}@k"
+        return f"{'' if self.baseline is None else 'differences in '}{self.metric}@k"
 
     def _draw(self, ax: Any, series: style.Series, line_kw: dict[str, Any]) -> None:
         self.lines_, self.bands_ = {}, {}
@@ -269,10 +269,10 @@ class MetricOverKDisplay(Display):
 
     def _explained(self, ax: Any) -> list[tuple[Any, str]]:
         patch = ax.fill_between([], [], [], color=style.text_color(ax), alpha=style.BAND, linewidth=0)
-        return [(patch, f"{100 * self.confidence:g}% interval")] * bool(self.bands_)
+        return [(patch, f"{100 * self.confidence:g}% interval")] if self.bands_ else []
 
     def _series(self) -> list[str]:
-        return [*self.curves, *[RANDOM] * (self.chance is not None)]
+        return list(self.curves) if self.chance is None else [*self.curves, RANDOM]
 
     def _dodge(self, i: int) -> float:
         """Return what is added to the cutoffs of curve i, so that whiskers at one cutoff stand side by side."""
