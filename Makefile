@@ -23,7 +23,7 @@ demo: .venv/demo  ## train LightGBM with early stopping on ERR@10, search a grid
 	$(BIN)/python examples/lightgbm_early_stopping.py --out demo_output
 
 test: .venv/test  ## run the tests, with the examples of docstrings and README; the slow ones are left out
-	LTR_METRICS_EXAMPLES=$${LTR_METRICS_EXAMPLES:-0.3} $(BIN)/python $(PYTEST) -m "not slow"
+	LTR_METRICS_EXAMPLES=$${LTR_METRICS_EXAMPLES:-0.2} $(BIN)/python $(PYTEST) -m "not slow"
 
 test-fast: .venv/test  ## run the tests that need no host, no process and no report: under a minute
 	LTR_METRICS_EXAMPLES=0.2 $(BIN)/python $(PYTEST) tests -m "not slow and not integration"
