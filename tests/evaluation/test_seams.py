@@ -216,6 +216,11 @@ def require_same(found: Any, expected: ltr.Evaluation, what: str = "", *, by_id:
     at = [list(map(str, found.qid.tolist())).index(one) for one in ids] if by_id else range(len(ids))
     for name, values in expected.per_query.items():
         np.testing.assert_array_equal(found.per_query[name][list(at)], values, err_msg=f"{what} {name}")
+    if (expected.n_documents >= 0).all() and (found.n_documents >= 0).all():  # which another tool's values lack
+        np.testing.assert_array_equal(found.n_documents[list(at)], expected.n_documents)
+    if found.by and set(found.by) == set(expected.by) == {"a", "b"}:
+        for label, part in expected.by.items():
+            np.testing.assert_allclose([found.by[label][name] for name in part], list(part.values()), rtol=1e-12)
 
 
 # -- the same queries in another way ----------------------------------------------------------------------------------
