@@ -1,7 +1,8 @@
 # `make` alone explains itself.
 PYTHON ?= python3
 BIN := .venv/bin
-INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+QUIET := --quiet
+INSTALL = $(BIN)/python -m pip install $(QUIET) --disable-pip-version-check
 
 # Number of test processes: `make test N=1`. By default one for each processor.
 N ?= logical
@@ -19,8 +20,17 @@ SPHINX = MPLBACKEND=agg $(BIN)/python -m sphinx -W --keep-going -n -q -j auto
 help:  ## show this
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-demo: .venv/demo  ## train LightGBM with early stopping on ERR@10, search a grid, write the report (in demo_output/)
-	$(BIN)/python examples/lightgbm_early_stopping.py --out demo_output
+DEMO = examples/lightgbm_early_stopping.py --out demo_output
+HAS_ALL = import sys; sys.path.pop(0); import jinja2, lightgbm, ltr_metrics, matplotlib, pandas, sklearn
+
+demo:  ## train LightGBM with early stopping on ERR@10, search a grid, write the report (in demo_output/)
+	@echo "The demo trains LightGBM with early stopping, searches a grid, and writes a report: about a minute."
+	@if $(PYTHON) -c "$(HAS_ALL)" 2> /dev/null; then \
+	  $(PYTHON) $(DEMO); \
+	else \
+	  echo "$(PYTHON) lacks some of the packages, so they are installed into .venv first: one to seven minutes."; \
+	  $(MAKE) --no-print-directory .venv/demo QUIET= && $(BIN)/python $(DEMO); \
+	fi
 
 test: .venv/test  ## run the tests, with the examples of docstrings and README; the slow ones are left out
 	LTR_METRICS_EXAMPLES=$${LTR_METRICS_EXAMPLES:-0.2} $(BIN)/python $(PYTEST) -m "not slow"
