@@ -209,6 +209,8 @@ def test_standard_errors_of_clusters() -> None:
     twice["propensity"] = log["propensity"]
     naive, right = evaluate(**twice), evaluate(**twice, cluster=[*range(300), *range(300)])
     assert right.standard_error["dcg@10"] == pytest.approx(evaluate(**log).standard_error["dcg@10"], rel=1e-12)
+    shares = [one.diagnostics.largest_share["dcg_exp@10"] for one in (naive, right)]
+    assert shares[1] == pytest.approx(2 * shares[0])
     assert naive.standard_error["dcg@10"] < 0.75 * right.standard_error["dcg@10"]
 
 

@@ -313,6 +313,13 @@ def test_text_tables_of_other_countries(tmp_path: Path, name: str, separator: st
     assert rows[list(frame)].to_dict("list") == frame.to_dict("list")
 
 
+def test_three_digits_after_a_comma_are_decimals_where_no_thousand_begins_so(tmp_path: Path) -> None:
+    for cells, expected in (("0,125", 0.125), (",125", 0.125), ("1234,125", 1234.125)):
+        path = write(tmp_path, f"qid;label;s\n1;0;{cells}\n", "a.csv")
+        with pytest.warns(ltr.LtrWarning, match="and decimal commas.$"):
+            assert read_table(path)["s"].tolist() == [expected]
+
+
 @pytest.mark.parametrize("score", ["1,234", "12,345", "0,5 and 2.5"])
 def test_numbers_that_are_not_surely_decimal_are_refused(tmp_path: Path, score: str) -> None:
     rows = "".join(f"1;0;{one}\n" for one in score.split(" and "))

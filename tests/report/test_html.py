@@ -495,6 +495,7 @@ ANSWERS: dict[str, tuple[dict[str, Any], str]] = {  # a is the best, c and d are
     "none": ({"models": "acd"}, "None of 2 candidates is better than a in map"),
     "yardstick": ({"models": "cab", "comparing": {"yardsticks": ["b"]}}, "a is better than c in map"),
     "best": ({"models": "cab", "baseline": None}, "a has the best map, 0."),
+    "lowest": ({"models": "cab", "baseline": None, "metrics": ["arp"]}, "a has the best arp, "),
     "lower": ({"models": "ca", "metrics": ["arp"]}, "a is better than c in arp"),
 }
 
