@@ -24,7 +24,9 @@ extensions = [
     "sphinx.ext.mathjax",
     "sphinx_gallery.gen_gallery",
     "links_to_repository",
+    "api_index",
     "example_page",
+    "gallery_style",
     "language_models",
     "metrics_table",
     "offline_math",
@@ -89,6 +91,7 @@ sphinx_gallery_conf = {
     "subsection_order": [f"gallery/{group}" for group in ("models", "numbers", "clicks")],
     "within_subsection_order": "FileNameSortKey",
     "write_computation_times": False,
+    "capture_repr": (),  # what a script prints is enough
     "show_memory": False,
     "show_signature": False,
     "download_all_examples": False,
@@ -97,11 +100,20 @@ sphinx_gallery_conf = {
     "reset_modules": ("matplotlib", "gallery_style.use_style"),
 }
 
+toc_object_entries_show_parents = "hide"
+python_maximum_signature_line_length = 88  # longer ones have a line for each parameter
+
 html_theme = "pydata_sphinx_theme"
 html_title = "ltr_metrics"
 html_baseurl = os.environ.get("READTHEDOCS_CANONICAL_URL", "")
 html_static_path = ["_static"]
+html_favicon = "_static/icon.svg"
+html_search_scorer = str(DOCS / "_static" / "scorer.js")
 html_css_files = ["site.css"]
+ABOUT = "Ranking metrics per query for LightGBM, XGBoost and scikit-learn, with comparisons, gates and reports."
+myst_html_meta = {"description": ABOUT, "property=og:title": "ltr_metrics", "property=og:description": ABOUT}
+if html_baseurl:  # a picture for links needs a whole address
+    myst_html_meta["property=og:image"] = f"{html_baseurl.rstrip('/')}/_static/report.png"
 html_show_sourcelink = False
 html_sidebars = {"index": [], "changelog": [], "contributing": [], "security": [], "glossary": []}
 html_theme_options = {

@@ -1,4 +1,4 @@
-"""The style of the gallery's own pictures, which is that of the displays."""
+"""The style of the gallery's own pictures, which is that of the displays, and their descriptions."""
 
 from __future__ import annotations
 
@@ -6,8 +6,24 @@ from typing import Any
 
 import matplotlib as mpl
 from cycler import cycler
+from docutils import nodes
+from sphinx.application import Sphinx
 
 from ltr_metrics.report.plots import style
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    app.connect("doctree-read", describe_pictures)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def describe_pictures(app: Sphinx, tree: nodes.document) -> None:
+    """Describe each picture by the title of its page, and not by the name of the script."""
+    if app.env.docname.startswith("auto_gallery/"):
+        title = next(iter(tree.findall(nodes.title)), None)
+        for picture in tree.findall(nodes.image):
+            if title is not None and picture.get("alt", "").startswith("plot "):
+                picture["alt"] = title.astext()
 
 
 def use_style(_gallery_conf: dict[str, Any], _script: str) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
+WIDTH = 100  # of tables and texts; only the lines of a gate are longer
 CODE_AND_OUTPUT = re.compile(r"^```python\n((?:(?!```|#>).*\n)+)((?:#>.*\n)+)```$", flags=re.MULTILINE)
 
 
@@ -24,4 +25,5 @@ def split_page(_app: Sphinx, _docname: str, content: list[str]) -> None:
 
 def as_two_blocks(match: re.Match[str]) -> str:
     output = re.sub(r"^#> ?", "", match[2], flags=re.MULTILINE)
-    return f"```python\n{match[1]}```\n\n````{{code-block}} text\n:class: output\n\n{output}````"
+    css = "output wraps" if max(map(len, output.splitlines())) > WIDTH else "output"
+    return f"```python\n{match[1]}```\n\n````{{code-block}} text\n:class: {css}\n\n{output}````"
