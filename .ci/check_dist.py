@@ -41,6 +41,7 @@ IN_SDIST |= {"hatch_build.py", "ltr_metrics/_ranks/core.cpp", "ltr_metrics/_rank
 FUNCTIONS = {
     "accumulate",
     "evaluate",
+    "letor",
     "means",
     "names",
     "processor_level",

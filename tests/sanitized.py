@@ -21,6 +21,7 @@ TESTS = [
     "metrics/test_exact.py",
     "metrics/test_own_classes.py",
     "evaluation/test_threads.py",
+    "io/test_letor_pairs.py",
 ]
 
 

@@ -23,6 +23,7 @@
 //     ties.hpp         probabilities within a tie
 //     sums.hpp         the three kinds of sums, and the values
 //     threads.hpp      threads of one call
+//     letor.hpp        numbers in LETOR files
 //     core.cpp         what Python calls
 
 #if defined(__x86_64__)
@@ -33,6 +34,7 @@
 #error "The core needs exact arithmetic with NaN and infinity: compile it without -ffast-math."
 #endif
 
+#include "letor.hpp"
 #include "ranking.hpp"
 #include "sums.hpp"
 #include "threads.hpp"
@@ -150,6 +152,12 @@ void accumulate(const double* values, const int64_t* start, int64_t n_queries, d
             sums[i] = sum + lost;
         }
     }
+}
+
+// Reads the pairs of LETOR text, which ends with a null character: see `read_pairs`.
+int64_t letor(const char* text, int64_t n_bytes, int64_t* number, double* value, int64_t* end, int64_t* left,
+              int64_t* has_long) {
+    return read_pairs(text, n_bytes, number, value, end, left, has_long);
 }
 
 // The fields of a struct and their offsets, or the values of an enum: the last one has no name.

@@ -272,7 +272,8 @@ core.evaluate.argtypes = [_POINTER, _NUMBER, _POINTER, _POINTER, _NUMBER, _POINT
 core.rank.argtypes = [_POINTER, _NUMBER, _POINTER, _POINTER, _POINTER, _POINTER, _NUMBER]
 core.means.argtypes = [_POINTER, _POINTER, _NUMBER, _NUMBER, _POINTER, _POINTER, _NUMBER]
 core.accumulate.argtypes, core.accumulate.restype = [_POINTER, _POINTER, _NUMBER, _POINTER], None
-core.evaluate.restype = core.rank.restype = core.means.restype = _NUMBER
+core.letor.argtypes = [ctypes.c_char_p, _NUMBER, *[_POINTER] * 5]
+core.evaluate.restype = core.rank.restype = core.means.restype = core.letor.restype = _NUMBER
 
 
 def evaluate(
@@ -498,6 +499,30 @@ def ideal_grades(queries: LabelledQueries) -> AnyArray:
     if core.rank(documents.address, TIES["ideal"], *_addresses(None, None, grades, None), 1) != SUCCESS:
         raise MemoryError
     return grades
+
+
+# -- numbers in text ---------------------------------------------------------------------------------------------------
+
+
+class Pairs(NamedTuple):
+    """The pairs of some lines."""
+
+    number: IntArray
+    value: FloatArray
+    n_in_line: IntArray
+    left: IntArray  # a row for each value whose rounding is hard: its pair, and where in the text it begins
+    has_long: bool  # whether a value has more than 15 characters, or an exponent of more than two digits
+
+
+def read_pairs(text: bytes) -> Pairs | None:
+    """Return the pairs of a text, or None if it has another form, or if the numbers of a line do not ascend."""
+    most = len(text) // 4 + 1  # a pair and the white space behind it take four bytes
+    number, value, left = np.empty(most, np.int64), np.empty(most), np.empty((most, 2), np.int64)
+    end, has_long = np.zeros(text.count(b"\n") + 2, np.int64), np.zeros(1, np.int64)
+    n_left = core.letor(text, len(text), *_addresses(number, value, end[1:], left, has_long))
+    if n_left < 0:
+        return None
+    return Pairs(number[: end[-1]], value[: end[-1]], np.diff(end), left[:n_left], bool(has_long[0]))
 
 
 # -- how many threads a call takes -----------------------------------------------------------------------------------

@@ -32,7 +32,7 @@ OF_JUDGMENTS = " Judgments and runs by query and document are read by from_qrels
 LARGEST_EXACT_INTEGER = 2**53  # beyond it float64 merges neighbouring integers
 _MARK_DIGITS = bytes.maketrans(b"123456789.E", b"0000000000e")
 _MANY_DIGITS = b"0" * 16  # float64 keeps 15 in any case
-_EXTREME_EXPONENT = re.compile(rb"e[+-]?0{3}")
+EXTREME_EXPONENT = re.compile(rb"[eE][+-]?[0-9]{3}")
 
 
 def as_vector(values: Any, name: str, n_rows: int | None = None) -> AnyArray:
@@ -155,7 +155,7 @@ def exact_number(value: bytes | str | float | Decimal) -> float | Decimal:
 def may_merge(text: bytes) -> bool:
     """Whether numbers in a text have more digits than float64 keeps in any case, or an exponent at its limits."""
     marked = text.translate(_MARK_DIGITS)
-    return _MANY_DIGITS in marked or (b"e" in marked and _EXTREME_EXPONENT.search(marked) is not None)
+    return _MANY_DIGITS in marked or (b"e" in marked and EXTREME_EXPONENT.search(marked) is not None)
 
 
 def as_ids(values: Any, name: str, n_rows: int | None = None) -> AnyArray:
