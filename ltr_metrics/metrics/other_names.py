@@ -65,6 +65,9 @@ def other_name_hint(name: str, known: Container[str]) -> str:
     level = _LEVEL.fullmatch(name)
     if level:
         return f" {name!r} of trec_eval and ir_measures is 'iprec(recall={float(level[1]):g})' here."
+    persistence = re.fullmatch(r"rbp(\.\d+)", name, re.IGNORECASE | re.ASCII)
+    if persistence:
+        return f" {name!r} of ranx is 'rbp(p={float(persistence[1]):g})' here."
     match = _CUTOFF.fullmatch(name)
     if not match:
         return ""

@@ -26,6 +26,7 @@ def test_each_name_leads_to_a_metric(other: OtherName) -> None:
         ("NDCG:top=10", "Write ndcg@10."),
         ("iprec_at_recall_0.10", "is 'iprec(recall=0.1)' here"),
         ("ndcg10", "Write ndcg@10."),
+        ("rbp.95", "'rbp.95' of ranx is 'rbp(p=0.95)' here."),
         ("P10", "Write p@10."),
         ("mean_average_precision", "Did you mean 'average_precision'"),
     ],
