@@ -129,7 +129,7 @@ class OpenedQuery(Tabular):
        1      1  x         3.0000  in from 3
        2      0  y         2.0000  down from 1
     >>> opened.to_pandas().shape, sorted(opened.to_dict())[:3]
-    ((4, 7), ['baseline', 'k', 'n_documents'])
+    ((4, 7), ['baseline', 'columns', 'k'])
     """
 
     qid: JsonId
