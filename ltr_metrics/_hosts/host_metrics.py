@@ -105,7 +105,7 @@ class HostMetrics:
         return is_open and self.convention.host == self._host
 
     def plan(self, read_gain: Callable[[], Gain] = lambda: "exp") -> Plan:
-        """Return what is evaluated in a training, whose own gain is read only if the metrics follow it."""
+        """Return the plan of a training; ``read_gain`` is called only if a metric follows the gain of the host."""
         gain = read_gain() if self._follows_gain else "exp"
         if gain not in self._plans:
             convention = self.convention if gain == "exp" else self.convention.with_gain(gain)

@@ -23,14 +23,14 @@ constexpr int MOST_LANES = 2;
 #endif
 constexpr int64_t MOST_IN_A_NETWORK = 768;  // longer lists are sorted faster by their digits
 constexpr int MOST_GRADE_BITS = 8;  // of a sort key; more distinct grades than that are looked up after the sort
-constexpr int64_t FEW_GRADES = 32;  // so many grades are counted, and in longer lists as many as documents, up
-constexpr int64_t MOST_COUNTED_GRADES = 255;  // to this number; documents of more distinct grades than that are sorted
+constexpr int64_t FEW_GRADES = 32;  // so many grades are counted, and as many as a list has documents,
+constexpr int64_t MOST_COUNTED_GRADES = 255;  // but never more than these; else the documents are sorted
 constexpr int64_t HIGHEST = std::numeric_limits<int64_t>::max();
 constexpr double NEGLIGIBLE = 0x1p-60;  // a smaller probability of reaching a rank does not change the result
 constexpr double UNCOUNTED =
     0x1p-200;  // a smaller share of the largest one, even times e^100, changes no sum of shares
 constexpr int64_t LARGEST_POWER = 1000;  // of 2, up to which a coefficient of a polynomial may grow
-constexpr int64_t USUAL_RANKS = 16;      // so many ranks are cheaper than to ask how many are reached
+constexpr int64_t USUAL_RANKS = 16;      // to ask how many ranks are reached pays after so many
 
 inline int bits_for(int64_t n) {
     int bits = 0;

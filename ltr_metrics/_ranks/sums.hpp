@@ -2,7 +2,8 @@
 //
 // Each writes what the first ranks add to the sum, as the mean over all orders of tied documents: first as if no order
 // were open; then a walk down the ranks adds up each tie, and one up the ranks hands the result to all of its
-// documents. A tie of equal values keeps them, because rounding could lift a perfect ranking above 1. A random order is
+// documents. A tie that spans a cutoff is read as a whole, and `write_sums` stops at the cutoff. A tie of equal values
+// keeps them, because rounding could lift a perfect ranking above 1. A random order is
 // a tie of all documents, whose mean follows from the number of documents of each grade.
 #pragma once
 
@@ -87,7 +88,7 @@ int64_t precisions(const Declaration& declared, Batch<LANES>& batch, int64_t dep
     return std::min(depth, end);
 }
 
-// Both in a random order.
+// Gains and precisions in a random order.
 template <int LANES>
 void of_random_order(const Declaration& declared, Batch<LANES>& batch, int64_t depth) {
     const Doubles<LANES> zero = {}, size = at_least(1.0, batch.size);
@@ -121,7 +122,7 @@ int64_t cascade(const Declaration& declared, Batch<LANES>& batch, int64_t depth,
     bool is_over = false;  // whether nobody is left
     for (int64_t i = 0; i < with_pairs; i++) {
         if (i % USUAL_RANKS == 0) {
-            reach = reach > NEGLIGIBLE ? reach : zero, lost = reach > 0 ? lost : zero;  // whatever the other lanes hold
+            reach = reach > NEGLIGIBLE ? reach : zero, lost = reach > 0 ? lost : zero;  // for every lane by itself
             if (i) batch.so_far[i - 1] = reach + lost;
             is_over = is_over || !is_any(mask(reach > 0));
             look_up(declared.by_grade, batch, i, std::min(i + USUAL_RANKS, with_pairs));

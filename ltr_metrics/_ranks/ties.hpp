@@ -90,9 +90,9 @@ void stops_by_polynomials(const Array<Run<LANES>>& runs, const Doubles<LANES>& s
 }
 
 // In a larger tie, whose coefficients would not fit into a double. Let S_j be the mean, over all sets of j documents,
-// of the probability to continue past all of them, and T_j the probability to stop at the j-th rank. They are known for
-// no document. Further documents of one grade mix them with positive weights: h of the first j documents are then among
-// the n from before, with the hypergeometric probability.
+// of the probability to continue past all of them, and T_j the probability to stop at the j-th rank. Without documents,
+// S_0 is 1, and nobody stops. Further documents of one grade mix them with positive weights: h of the first j documents
+// are then among the n from before, with the hypergeometric probability.
 void stops_by_means(const Array<Run<1>>& runs, int64_t ranks, double* t, double* spare) {
     double *s = spare, *new_s = s + ranks, *new_t = new_s + ranks, *power = new_t + ranks, *probability = power + ranks;
     std::fill_n(s, ranks, 0.0), std::fill_n(t, ranks, 0.0);  // s[j] is S_j, and t[j] is T_{j+1}

@@ -69,10 +69,10 @@ def n_bytes_of(result: Any) -> int:
     return BYTES_OF_A_RESULT + int(getattr(result, "nbytes", 0))
 
 
-def cached(function: F, stands_for: Callable[[Any], Any] | None = None) -> F:
+def cached(function: F, key_of: Callable[[Any], Any] | None = None) -> F:
     """Cache the results of a function in its first argument, which is a `Cache`. All arguments are positional.
 
-    With ``stands_for``, the cache is the second argument, and what is returned for the first one stands for it.
+    With ``key_of``, the cache is the second argument, and the key has ``key_of(first)`` in place of the first one.
     Nobody can change an array that is cached.
     """
 
@@ -80,11 +80,11 @@ def cached(function: F, stands_for: Callable[[Any], Any] | None = None) -> F:
     def look_up(*arguments: Any, **named: Any) -> Any:
         if named:
             arguments += tuple(named.values())  # no method has two of them
-        if stands_for is None:
+        if key_of is None:
             results, key = arguments[0].results, (function, *arguments[1:])
         else:
-            results, key = arguments[1].results, (function, stands_for(arguments[0]), *arguments[2:])
-        result = results.newer.get(key, results)  # which stands for no result
+            results, key = arguments[1].results, (function, key_of(arguments[0]), *arguments[2:])
+        result = results.newer.get(key, results)  # which marks that there is no result
         if result is not results:
             return result
         result = results.older.pop(key, results)

@@ -60,7 +60,7 @@ class PolicyOptions:
             return checked_no_relevant(self.no_relevant)
         of_metric = self.convention.metrics.get(metric.NAME, {}).get("no_relevant")
         value = checked_no_relevant(self.convention.no_relevant if of_metric is None else of_metric)
-        # A convention's 0 and 1 are the worst and the best value of its own metrics, where higher is better.
+        # A convention's 0 or 1 is meant for its own metrics, where higher is better; the others skip the query.
         is_of_others = isinstance(metric, ALLOWED_IN_ALL_CONVENTIONS) or not metric.higher_is_better
         return "skip" if is_of_others and of_metric is None and not isinstance(value, str) else value
 
@@ -173,7 +173,7 @@ def resolve(
 ) -> Request:
     """Complete names and options: by explicit values, then the convention, then the default.
 
-    Each call returns another object, by which a log distinguishes two metric functions.
+    Each call returns a new object, because logs tell two metric functions apart by its identity.
     """
     chosen = convention_of(convention)
     default = [name for name in DEFAULT_METRICS if _has(chosen, parse(name).cls)]
