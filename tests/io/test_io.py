@@ -227,6 +227,9 @@ BAD_LETOR: dict[str, tuple[str | bytes, str]] = {
     "mixed": ("0 qid:1 1:1\n0 1:1\n", r"data.txt:2: either every line has a qid: or none"),
     "empty id": ("0 qid:1 1:1\n0 qid: 1:1\n", r"data.txt:2: qid: must be followed by the id"),
     "id that is not UTF-8": (b"0 qid:1 1:1\n0 qid:\xe9 1:1\n", r"data.txt: ids must be UTF-8 .* Got b'\\xe9'"),
+    "id with a no-break space": ("0 qid:1 1:1\n0 qid:1\u00a01:1\n", r"data.txt:2: an id must end with a blank or a tab"),
+    "second value": ("0 qid:1 1:1\n0 qid:1 2:1 3:1 2:4\n", "data.txt:2: .*'2:4' is the second value of feature 2"),
+    "no number": ("0 qid:1 1:1\n0 qid:1 2:1 3:x\n", "data.txt:2: .*'3:x' is no pair of a feature and a number"),
     "id with NUL": (b"0 qid:a 1:1\n0 qid:a\0 1:1\n", r"data.txt: ids must be UTF-8 text without NUL"),
     "docid with NUL": (b"0 qid:1 1:1 # docid = A\n0 qid:1 1:1 # docid = A\0\n", r"data.txt: ids must be UTF-8"),
     "no id": ("0 1:1\n", r"data.txt: the lines have no qid:.*data.txt.query or data.txt.group"),
@@ -596,7 +599,9 @@ def test_read_letor_says_what_reads_tables(tmp_path: Path, text: str) -> None:
     message = rf"data.txt:1: {FORM}.* Tables are .parquet, .arrow.* They are read by read_table"
     with pytest.raises(ltr.LtrValueError, match=message):
         read_letor(write(tmp_path, text))
-    with pytest.raises(ltr.LtrValueError, match=r"data.txt:1: .* Got 1 qid:1 1:x$"):
+    with pytest.raises(
+        ltr.LtrValueError, match=r"data.txt:1: .* Got 1 qid:1 1:x. '1:x' is no pair of a feature and a number.$"
+    ):
         read_letor(write(tmp_path, "1 qid:1 1:x\n"))
 
 
