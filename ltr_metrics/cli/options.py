@@ -73,10 +73,8 @@ def _notes_on_rows(message: str) -> list[str]:
     rows = re.findall(r"\bat row (\d+)", message)
     if not rows:
         return []
-    files, before = (
-        click.get_current_context().params.get("data", ()),
-        re.search(r"In the rows from ([\d,]+) on", message),
-    )
+    files = click.get_current_context().params.get("data", ())
+    before = re.search(r"In the rows from ([\d,]+) on", message)
     n_before = int(before[1].replace(",", "")) if before else 0
     places = {row: place_of_row(files, n_before + int(row)) for row in dict.fromkeys(rows)} if files else {}
     named = [f"row {row} is {place}" for row, place in places.items() if ":" in place]

@@ -180,10 +180,8 @@ def limits_of_ratio(
     limits = limits_of(units, weight, confidence, variance)
     if possible is None:
         return limits
-    of_difference, mean = (
-        limits_of_mean(value, weight, confidence, possible),
-        float((weight * base).sum() / weight.sum()),
-    )
+    of_difference = limits_of_mean(value, weight, confidence, possible)
+    mean = float((weight * base).sum() / weight.sum())
     if not of_difference.is_bound:
         return limits
     low, high = of_difference.low / mean, of_difference.high / mean

@@ -57,5 +57,4 @@ def _cell(text: str) -> str:
     safe = text if _NUMBER.fullmatch(text) else FORMULA.sub(r"\1'", text)
     if safe == text and not re.search('[,"\r\n]', text):
         return text
-    text = safe
-    return '"' + text.replace('"', '""') + '"'
+    return '"' + safe.replace('"', '""') + '"'
